@@ -53,8 +53,8 @@ export function createClient(options: ClientOptions) {
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
-    /** Tokens that open some sessions, for browsers. */
     sessionTokens: {
+      /** Makes a token that opens some sessions, for a browser. */
       create: (settings: NewSessionToken): Promise<SessionToken> =>
         http.post('/v1/session-tokens', settings),
     },
@@ -65,12 +65,12 @@ export function createClient(options: ClientOptions) {
       list: (filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, undefined> =>
         rowsOf(http, '/v1/audit-log', filter),
     },
-    /** What the project used, by day. Needs the permission `project:admin`. */
     usage: {
+      /** Returns what the project used, by day. Needs the permission `project:admin`. */
       get: (range: UsageRange = {}): Promise<Usage> => http.get('/v1/usage', range),
     },
-    /** What happened, by step of time. Needs the permission `project:admin`. */
     stats: {
+      /** Returns the counts by step of time. Needs the permission `project:admin`. */
       get: (query: StatsQuery = {}): Promise<Stats> => http.get('/v1/stats', query),
     },
     /** All methods need the operator key as `apiKey`. */
@@ -106,12 +106,16 @@ function projectsOf(http: Http) {
     /** Changes the limits of the project's sends. */
     update: (id: string, change: ProjectChange): Promise<Project> =>
       http.repeatable('PATCH', path(id), change),
+    /** Returns what a project used, by day. */
     usage: (id: string, range: UsageRange = {}): Promise<Usage> =>
       http.get(path(id, '/usage'), range),
+    /** Creates an API key of a project. The answer has the key, which is shown only once. */
     createKey: (projectId: string, settings: NewApiKey): Promise<CreatedApiKey> =>
       http.post(path(projectId, '/keys'), settings),
+    /** Lists the keys of a project, without the keys themselves. */
     listKeys: (projectId: string): AsyncGenerator<ApiKey, void, undefined> =>
       rowsOf(http, path(projectId, '/keys')),
+    /** Revokes a key for all new requests. */
     revokeKey: (projectId: string, id: string): Promise<void> =>
       http.repeatable('DELETE', path(projectId, `/keys${segment(id)}`)),
     /** The changes of all projects, or of one. */

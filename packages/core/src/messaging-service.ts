@@ -287,7 +287,9 @@ interface AgentCalls {
    * warning.
    */
   declare(input: DeclareAgentsInput): AnswerOf<void, DeclareAgentsError>
+  /** Returns the agent with its desired and its observed state. */
   get(ref: AgentRef & ByAccess): Answer<Agent, Refusal<'agent_not_found'>>
+  /** Lists the agents of a project, newest first. */
   list(input: ListInput): Paged<Agent>
 }
 
@@ -382,6 +384,7 @@ interface RecoveryCalls {
   cancel(
     ref: RecoveryRef & ByActor,
   ): Answer<Recovery, Refusal<'recovery_not_found' | 'recovery_final'>>
+  /** Returns the recovery with its progress. */
   get(ref: RecoveryRef): Answer<Recovery, Refusal<'recovery_not_found'>>
   /** Lists recoveries, newest first. */
   list(input: ListInput): Paged<Recovery>
@@ -418,15 +421,23 @@ interface PrincipalCalls {
 }
 
 interface ProjectCalls {
+  /** Creates a project: the tenant that owns agents, webhooks and API keys. */
   create(input: ByActor & { readonly name: string }): Answer<Project, Invalid>
   /** Changes the limits of a project's sends. */
   update(input: UpdateProjectInput): Answer<Project, Invalid | Refusal<'project_not_found'>>
+  /** Returns the project with its limits of sends. */
   get(ref: { readonly projectId: string }): Answer<Project, Refusal<'project_not_found'>>
+  /** Lists all projects, oldest first. */
   list(input?: PageInput): Paged<Project>
 }
 
 interface KeyCalls {
+  /** Creates an API key. The result has the key, which is shown only once. */
   create(input: CreateKeyInput): AnswerOf<CreatedKey, CreateKeyError>
+  /**
+   * Lists the keys of a project, newest first, also revoked and expired ones. A row never has the
+   * key.
+   */
   list(input: ListInput): Paged<ApiKey>
   /** Revokes a key for all new requests. A revoked key can be revoked again. */
   revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>

@@ -31,6 +31,7 @@ import { chain, type Chained } from '../pacing/chain.js'
 
 export type DeclareAgentsInput = {
   readonly projectId: string
+  /** All agents of the program. */
   readonly agents: readonly AgentSettings[]
 }
 type Refusal = CreateAgentError | UpdateAgentError

@@ -27,7 +27,11 @@ import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { chain, existing } from '../pacing/chain.js'
 
 /** `agent` is an id or a name. */
-export type AgentRef = { readonly projectId: string; readonly agent: string }
+export type AgentRef = {
+  readonly projectId: string
+  /** The agent's id or name. */
+  readonly agent: string
+}
 type NotFound = { readonly kind: 'agent_not_found' }
 
 export const getAgent =
@@ -42,7 +46,11 @@ export const listAgents =
   ({ projectId, ...page }: ListInput) =>
     ofPage(page, (checked) => chain(d.storage.agents.list(projectId, checked)))
 
-export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
+export type UpdateAgentInput = AgentRef &
+  ByActor & {
+    /** The fields to change. Absent fields stay. */
+    readonly change: AgentChanges
+  }
 export type UpdateAgentError =
   | Invalid
   | Unavailable
@@ -135,7 +143,11 @@ const want =
 export const startAgent = want('running')
 export const stopAgent = want('stopped')
 
-export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean | undefined }
+export type DeleteAgentInput = AgentRef &
+  ByActor & {
+    /** True cancels open messages first. Default: false. */
+    readonly force?: boolean | undefined
+  }
 
 export const deleteAgent =
   (d: CancelContext & Needs<'supervisor' | 'waitingRoom' | 'maintenance'>) =>

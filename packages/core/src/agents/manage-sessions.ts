@@ -28,7 +28,9 @@ export const listSessions =
 
 export type EraseSessionInput = AgentRef &
   ByActor & {
+    /** The id of the session. */
     readonly sessionId: string
+    /** True cancels open messages first. Default: false. */
     readonly force?: boolean | undefined
   }
 export type EraseSessionError =

@@ -26,19 +26,25 @@ export type SendInput = ByAccess & {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
+  /** The conversation, named by the caller: at most `limits.sessionIdLength` characters. */
   readonly sessionId: string
+  /** At most `limits.messageLength` characters. */
   readonly message: string
+  /** JSON that comes back with the message and its events. */
   readonly metadata?: JsonObject | undefined
   /** Turns that took place elsewhere. The session's `history` has them before this message. */
   readonly earlierTurns?: readonly EarlierTurn[] | undefined
   /**
-   * Unparsed, because an omitted, an incomplete and a malformed principal have different answers
-   * (see `resolvePrincipal`).
+   * On whose behalf the agent runs: `{ type: 'service' }`, or `end_user` with an `endUserId`.
+   * Default: the one of the agent. Unparsed, because an omitted, an incomplete and a malformed
+   * principal have different answers (see `resolvePrincipal`).
    */
   readonly executionPrincipal?: unknown
+  /** Sends with one key make one message, whose answer each of them gets. */
   readonly idempotencyKey?: string | undefined
   /** W3C Trace Context as received. A malformed one is ignored. */
   readonly traceparent?: string | undefined
+  /** W3C Trace Context, beside `traceparent`. */
   readonly tracestate?: string | undefined
   /**
    * How long to wait for the answer: the policy's `syncWaitMs` at most, which is also the default.

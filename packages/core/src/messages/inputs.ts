@@ -33,12 +33,15 @@ export type InputRef = {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
+  /** The id of the message. */
   readonly messageId: string
+  /** The id of the question. */
   readonly inputId: string
 }
 export type AnswerInputInput = InputRef &
   ByActor &
   ByAccess & {
+    /** The answer, in the form of the question's schema: text if the question has none. */
     readonly value: unknown
     /** The principal that answers, unparsed. Default: the service. */
     readonly executionPrincipal?: unknown

@@ -42,12 +42,14 @@ export type MessageRef = {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
+  /** The id of the message. */
   readonly messageId: string
 }
 export type GetMessageInput = MessageRef &
   ByAccess & {
     /** Waits this long for the message to become final. 0 does not wait. */
     readonly waitMs?: number | undefined
+    /** Ends the wait, never the run. */
     readonly abort?: Caller | undefined
   }
 export type GetMessageError =
@@ -111,6 +113,7 @@ export const readHistory =
 
 type MessagesOf = ByAccess & {
   readonly projectId: string
+  /** The agent's id or name. */
   readonly agent: string
 } & {
   readonly [K in Exclude<keyof MessageFilter, 'projectId' | 'agentId' | 'scope'>]?:
@@ -122,7 +125,10 @@ type MessagesOf = ByAccess & {
 export type ListMessagesInput = MessagesOf & PageInput
 
 /** `most` limits the number and its cost. */
-export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: number }
+export type CountMessagesInput = Omit<MessagesOf, 'order'> & {
+  /** Stops counting at this number. */
+  readonly most: number
+}
 
 export const listMessages =
   (d: Reading) =>

@@ -12,11 +12,16 @@ import { chain } from '../pacing/chain.js'
 
 export type CountPrincipalInput = {
   readonly projectId: string
+  /** The id of the end user, as in `executionPrincipal`. */
   readonly endUserId: string
+  /** The `nextCursor` of the call before. Absent: from the beginning. */
   readonly cursor?: string | undefined
 }
 export type ErasePrincipalInput = CountPrincipalInput &
-  ByActor & { readonly force?: boolean | undefined }
+  ByActor & {
+    /** True erases open messages too. Default: false. */
+    readonly force?: boolean | undefined
+  }
 
 /**
  * Counts of the rows that this call reached. `openMessages` were kept. With `nextCursor` the

@@ -122,7 +122,11 @@ export const listKeys =
   ({ projectId, ...page }: ListInput) =>
     ofPage(page, (checked) => chain(d.storage.credentials.listKeys(projectId, checked)))
 
-export type KeyRef = { readonly projectId: string; readonly keyId: string }
+export type KeyRef = {
+  readonly projectId: string
+  /** The id of the key. The key itself is no id. */
+  readonly keyId: string
+}
 
 export const revokeKey =
   (d: Changing) =>

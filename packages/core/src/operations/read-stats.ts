@@ -27,6 +27,7 @@ export type StatsStep = keyof typeof STATS_STEPS
 /** `from` and `to` are in the first and the last step. */
 export type ReadStatsInput = {
   readonly projectId: string
+  /** The length of a step of time: 5 minutes, an hour or a day. */
   readonly step: StatsStep
   /** Default: the step that has 12 steps, or 30 days, before `to`. */
   readonly from?: Instant | undefined

@@ -359,12 +359,16 @@ export type InScope = { readonly scope?: SessionScope }
 export type MessageFilter = InScope & {
   readonly projectId: string
   readonly agentId: string
+  /** The id of the session. */
   readonly sessionId?: string
+  /** `pending` covers every state except `responded`. */
   readonly status?: 'pending' | 'responded'
+  /** The state of the messages. */
   readonly state?: MessageStateKind
   readonly progress?: MessageProgress
   /** Finds messages that came into their state at this time or later. */
   readonly changedFrom?: Instant
+  /** The order of their places: newest first (`desc`, the default), or oldest first. */
   readonly order?: 'asc' | 'desc'
 }
 
@@ -372,12 +376,17 @@ export type MessageSearch = InScope & {
   readonly projectId: string
   /** Only messages of these agents. */
   readonly agentIds?: readonly string[]
+  /** The id of the message. */
   readonly messageId?: string
+  /** The id of the session. */
   readonly sessionId?: string
+  /** Only messages of this end user. */
   readonly endUserId?: string
   /** `correlationId` of the metadata: a string, or the text of a number. */
   readonly correlationId?: string
+  /** `pending` covers every state except `responded`. */
   readonly status?: 'pending' | 'responded'
+  /** The state of the messages. */
   readonly state?: MessageStateKind
   /** A part of the message or of its answer. Only ASCII letters match in either case. */
   readonly text?: string

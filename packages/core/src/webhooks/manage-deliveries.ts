@@ -10,7 +10,11 @@ import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 import { chain, existing } from '../pacing/chain.js'
 
-export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
+export type DeliveryRef = {
+  readonly projectId: string
+  /** The id of the delivery, also the receiver's `X-Service-Delivery`. */
+  readonly deliveryId: string
+}
 type DeliveryCall = DeliveryRef & ByActor
 
 export const getDelivery =

@@ -79,7 +79,11 @@ export const createWebhook =
       return created === 'limit_reached' ? fail('too_many_webhooks') : ok({ webhook, secret })
     })
 
-export type WebhookRef = { readonly projectId: string; readonly webhookId: string }
+export type WebhookRef = {
+  readonly projectId: string
+  /** The id of the webhook. */
+  readonly webhookId: string
+}
 type WebhookCall = WebhookRef & ByActor
 export const getWebhook =
   (d: Reading) =>
@@ -120,7 +124,10 @@ const withFailures = (
     })
   })
 
-export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
+export type UpdateWebhookInput = WebhookCall & {
+  /** The fields to change. Absent fields stay, and `null` clears a field. */
+  readonly change: WebhookChanges
+}
 
 type Updating = Changing & WebhookChecks & Needs<'crypto' | 'deliverySender'>
 

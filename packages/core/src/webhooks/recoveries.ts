@@ -20,7 +20,11 @@ export type StartRecoveryInput = ByActor & {
   /** Exhausted deliveries of all webhooks if absent. */
   readonly filter?: RecoverySettings
 }
-export type RecoveryRef = { readonly projectId: string; readonly recoveryId: string }
+export type RecoveryRef = {
+  readonly projectId: string
+  /** The id of the recovery. */
+  readonly recoveryId: string
+}
 const MOST_RUNNING = 20
 
 export const startRecovery =

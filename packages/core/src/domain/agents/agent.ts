@@ -32,7 +32,9 @@ export type Agent = {
 /** The settings that people give. */
 export type AgentSettings = {
   readonly name: string
+  /** The kind of the agent, with the options of the kind. */
   readonly runtime: { readonly kind: string } & JsonObject
+  /** On whose behalf the agent runs if a send does not say it. Default: the service. */
   readonly defaultExecutionPrincipal?: DefaultExecutionPrincipal | undefined
   readonly concurrency?: number | undefined
   readonly maxAttempts?: number | undefined

@@ -28,7 +28,12 @@ export function* turnsOf(past: PastMessage): Generator<Turn> {
 }
 
 /** `maxLength` counts the UTF-16 units of messages and answers together. */
-export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
+export type HistoryLimit = {
+  /** The most turns. */
+  readonly maxTurns: number
+  /** The most characters of messages and answers. */
+  readonly maxLength: number
+}
 
 /**
  * Returns the newest turns that fit, without a gap, oldest first. Reads `newestFirst` no further

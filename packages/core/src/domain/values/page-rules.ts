@@ -3,7 +3,9 @@ import { broken, isUuid, type Invalid, type Rule } from './input-rules.js'
 
 /** A page has 50 rows by default. `cursor` is the `nextCursor` of the page before. */
 export type PageInput = {
+  /** The most rows of the page, 1 to 100. Default: 50. */
   readonly limit?: number | undefined
+  /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined
 }
 /** Names the project whose rows a call lists. */
