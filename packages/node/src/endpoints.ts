@@ -21,7 +21,7 @@ export type EndpointDeps = {
 /** An app that answers requests, with the bindings of @hono/node-server. */
 export type App = { fetch(request: Request, bindings?: object): Response | Promise<Response> }
 type Endpoint = {
-  /** The path before all routes of the endpoint. */
+  /** The only path of the endpoint. With `/` at its end: the start of all its paths. */
   readonly root: string
   /** Loads the package only if the endpoint is on. */
   readonly open: (deps: EndpointDeps) => Promise<App>
@@ -78,7 +78,8 @@ export async function openEndpoints(
       app: await endpoints[name].open(deps),
     })),
   )
-  return (path) => opened.find(({ root }) => path.startsWith(root))?.app
+  return (path) =>
+    opened.find(({ root }) => (root.endsWith('/') ? path.startsWith(root) : path === root))?.app
 }
 
 /** Names the command that installs an optional package, if that is what the import lacks. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { HttpOptions } from '@org/agent-messaging-node'
 import compression from 'compression'
 import express from 'express'
@@ -18,6 +19,13 @@ describe('messaging.http', () => {
       const found = new Request(`https://host.example${location}`, withKey(key))
       expect((await http.fetch(found)).status).toBe(200)
     }
+    const used = new Request(
+      `https://host.example${basePath ?? ''}/v1/agents/echo/messages`,
+      sending(key),
+    )
+    await used.text()
+    const refused = (await (await http.fetch(used)).json()) as { error: { message: string } }
+    expect(refused.error.message).toContain('The body was read before')
     const { fetch: detached } = http
     expect((await detached(new Request('https://host.example/other'))).status).toBe(404)
     expect((await detached(new Request('https://host.example/v1/agents'))).status).toBe(401)
@@ -30,14 +38,25 @@ describe('messaging.http', () => {
     const hosted = await listen((request, response) =>
       node(request, response, () => response.end(`the host at ${request.url}`)),
     )
-    for (const path of ['/v1', '/messaging/v1'])
-      for (const { origin } of [alone, hosted]) {
-        const sent = await fetch(`${origin}${path}/agents/echo/messages`, sending(key))
-        expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
-      }
-    expect((await fetch(`${alone.origin}/messaging/page`)).status).toBe(404)
-    for (const path of ['/', '/messaging', '/messaging/page?v1=/v1/', '/v1', '/messagingv1/v1/'])
+    for (const { origin } of [alone, hosted]) {
+      const sent = await fetch(`${origin}/messaging/v1/agents/echo/messages`, sending(key))
+      expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
+    }
+    for (const path of [
+      '/',
+      '/messaging',
+      '/messaging/page?v1=/v1/',
+      '/messagingv1/v1/',
+      '/v1',
+      '/v1/agents',
+      '/healthz',
+      '/docs',
+      '/openapi.json',
+      '//messaging/v1/agents',
+    ]) {
       expect(await (await fetch(hosted.origin + path)).text()).toBe(`the host at ${path}`)
+      expect([path, (await fetch(alone.origin + path)).status]).toEqual([path, 404])
+    }
   })
 
   it.each([
@@ -55,6 +74,41 @@ describe('messaging.http', () => {
     expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
     expect((await fetch(origin + sent.headers.get('location'), withKey(key))).status).toBe(200)
     expect(await (await fetch(`${origin}/page`)).text()).toBe('a page')
+  })
+
+  it('node takes requests of old and odd clients', async () => {
+    const { http, key } = await open()
+    const { origin } = await listen(express().use(http.node))
+    const body = JSON.stringify({ sessionId: 'a/b', message: 'Hello' })
+    const head = (version: string, more = '') =>
+      `POST /v1/agents/echo/messages HTTP/${version}\r\nHost: h\r\nConnection: close\r\n` +
+      `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\n${more}`
+    const length = `Content-Length: ${body.length}\r\n`
+    expect(await answerTo(origin, `${head('1.0', length)}\r\n${body}`)).toContain('"Hello"')
+    const expecting = `${head('1.1', `${length}Expect: 100-continue\r\n`)}\r\n${body}`
+    expect(await answerTo(origin, expecting)).toMatch(/^HTTP\/1\.1 100 Continue.*"Hello"/s)
+    const upload = connect(Number(new URL(origin).port), '127.0.0.1')
+    upload.write(`${head('1.1', 'Content-Length: 1000\r\n')}\r\n${body}`, () => upload.destroy())
+    await once(upload, 'close')
+    const session = `${origin}/v1/agents/echo/sessions/a%2Fb`
+    expect((await fetch(session, { ...withKey(key), method: 'DELETE' })).status).toBe(204)
+    expect((await fetch(`${origin}/v1/agents/`, withKey(key))).status).toBe(404)
+    const agents = await fetch(`${origin}/v1/agents`, { ...withKey(key), method: 'HEAD' })
+    expect([agents.status, await agents.text()]).toEqual([200, ''])
+  })
+
+  it('two pairs of functions answer at once, and neither after the stop', async () => {
+    const { http, messaging } = await open()
+    const other = await messaging.http({ basePath: '/other' })
+    const { origin } = await listen(express().use(other.node).use(http.node))
+    const statuses = () =>
+      Promise.all(
+        ['/v1/agents', '/other/v1/agents'].map(async (path) => (await fetch(origin + path)).status),
+      )
+    expect(await statuses()).toEqual([401, 401])
+    await messaging.stop()
+    const { status } = await fetch(`${origin}/other/v1/agents`, withKey('a-key-of-twenty-letters'))
+    expect(status).toBe(503)
   })
 
   it('node is a hook of Fastify', async () => {
@@ -122,6 +176,8 @@ describe('messaging.http', () => {
     const answer = await fetch(`${origin}/openai/v1/responses`, { ...sending(key), body })
     expect(await answer.json()).toMatchObject({ status: 'completed' })
     expect((await fetch(`${origin}/mcp`)).status).toBe(405)
+    const page = await fetch(`${(await listen(express().use(http.node))).origin}/mcp-page`)
+    expect(await page.text()).toContain('Cannot GET /mcp-page')
     expect((await fetch(`${origin}/a2a/echo/.well-known/agent-card.json`)).status).toBe(401)
     expect((await fetch(`${origin}/a2a/%00`)).status).toBe(404)
     expect(await (await fetch(`${origin}/console`)).text()).toContain('API key')
@@ -148,3 +204,12 @@ describe('messaging.http', () => {
     })
   })
 })
+
+/** Sends the text, and returns all that the server answers until it closes the connection. */
+async function answerTo(origin: string, text: string): Promise<string> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('utf8')
+  socket.write(text)
+  let answer = ''
+  for await (const part of socket) answer += part
+  return answer
+}

@@ -21,8 +21,8 @@ import type { OpenRequests } from './open-requests.js'
 
 export type HttpOptions<Host = unknown> = {
   /**
-   * The path in front of the API's own paths, such as `/messaging`. The handlers answer paths with
-   * and without it.
+   * The path in front of the API's own paths, such as `/messaging`. `node` answers paths without it
+   * only if the host has cut it off. `fetch` cannot see that, so it answers them always.
    */
   readonly basePath?: string | undefined
   /**
@@ -85,8 +85,11 @@ export async function httpHandlers<Host>(
   const hosts = new WeakMap<Request, Host>()
   const { api, otherOf } = await openApps(parts, options, (request) => hosts.get(request))
   const isOwn = (path: string): boolean => isApiPath(path) || otherOf(path) !== undefined
-  const below = (path: string): string =>
-    basePath !== undefined && path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
+  /** Returns undefined for a path that is not below the base path. */
+  const below = (path: string): string | undefined => {
+    if (basePath === undefined) return path
+    return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined
+  }
   const answer = async (request: Request, bindings?: object): Promise<Response> =>
     (otherOf(new URL(request.url).pathname) ?? api).fetch(request, bindings)
   const open = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
@@ -114,16 +117,17 @@ export async function httpHandlers<Host>(
   return {
     fetch: async (request, host) => {
       const { origin, pathname, search } = new URL(request.url)
-      const path = below(pathname)
+      const path = below(pathname) ?? pathname
       const isCut = path !== pathname
       return parts.requests.add(
-        serveFor(host, isCut ? new Request(origin + path + search, request) : request),
+        serveFor(host, isCut ? await requestAt(origin + path + search, request) : request),
       )
     },
     // Express takes a function of four parameters for a handler of errors. A default does not count.
     node: (request, response, next, host = request as Host) => {
-      const { url = '/' } = request
-      const own = below(url)
+      // Express and Connect keep the whole URL when they cut off a path.
+      const { url = '/', originalUrl = url } = request as { url?: string; originalUrl?: string }
+      const own = below(url) ?? (originalUrl === url ? NOTHING : url)
       if (next && !isOwn(own.replace(/[?#].*/s, ''))) return next()
       hostsOfNode.set(request, host)
       // The listener reads the URL at once. The host's own code finds the URL as it was.
@@ -132,6 +136,18 @@ export async function httpHandlers<Host>(
       request.url = url
     },
   }
+}
+
+/** A path that nothing answers. */
+const NOTHING = '/'
+
+/** Returns the request with another URL. A body that other code has read stays read. */
+async function requestAt(url: string, request: Request): Promise<Request> {
+  if (!request.bodyUsed) return new Request(url, request)
+  const { method, headers } = request
+  const read = new Request(url, { method, headers, body: 'read' })
+  await read.text()
+  return read
 }
 
 /** Opens the API, and the other apps by their paths. */
