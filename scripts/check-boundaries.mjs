@@ -34,7 +34,8 @@ const CORE_PLACES = {
   runtimes: ['domain', 'ports'],
   storage: ['domain', 'ports'],
   node: ['domain', 'ports'],
-  runtime: [...upTo('webhooks'), 'runtimes', 'answer', 'errors', 'throwing'],
+  runtime: [...upTo('webhooks'), 'runtimes'],
+  host: SUBJECTS,
   index: [...SUBJECTS, 'runtimes'],
 }
 
@@ -77,6 +78,33 @@ export const nameProblems = (root) =>
     const { name } = JSON.parse(manifest)
     return name === SCOPE + folder ? [] : [`packages/${folder}: the name must be ${SCOPE}${folder}`]
   })
+
+const ENTRIES = ['index', 'runtime', 'host', 'storage/index']
+const MOST_NAMES_OF_HOSTS = 60
+
+/** Returns a sentence for each name that two entries of core have, and for too many names. */
+export function entryProblems(root) {
+  const homes = new Map()
+  const problems = []
+  for (const entry of ENTRIES) {
+    const names = exportsOf(path.join(root, 'packages/core/src', `${entry}.ts`))
+    for (const name of names) {
+      const home = homes.get(name)
+      if (home) problems.push(`core exports ${name} from ${home} and ${entry}`)
+      homes.set(name, home ?? entry)
+    }
+    if (entry === 'index' && names.length > MOST_NAMES_OF_HOSTS)
+      problems.push(
+        `core's main entry has ${names.length} names, and at most ${MOST_NAMES_OF_HOSTS} are for hosts`,
+      )
+  }
+  return problems
+}
+
+const exportsOf = (file) =>
+  parseSync(file, readFileSync(file, 'utf8')).program.body.flatMap(({ specifiers = [] }) =>
+    specifiers.map(({ exported }) => exported.name),
+  )
 
 const sourceFiles = (root) =>
   readdirSync(path.join(root, 'packages'))
@@ -181,7 +209,7 @@ const clockProblem = ({ name, folder, isTest }) =>
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const violations = [...nameProblems(root), ...boundaryViolations(root)]
+  const violations = [...nameProblems(root), ...entryProblems(root), ...boundaryViolations(root)]
   for (const violation of violations) console.error(violation)
   process.exitCode = violations.length > 0 ? 1 : 0
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { boundaryViolations, nameProblems } from './check-boundaries.mjs'
+import { boundaryViolations, entryProblems, nameProblems } from './check-boundaries.mjs'
 
 let root: string
 
@@ -28,6 +28,29 @@ it('names a package whose name is not that of its folder', () => {
   }
   expect(nameProblems(root)).toEqual([
     'packages/client: the name must be @org/agent-messaging-client',
+  ])
+})
+
+it('names what two entries of core export, and a main entry with more than 60 names', () => {
+  const write = (entry: string, names: readonly string[]) => {
+    const file = path.join(root, 'packages/core/src', `${entry}.ts`)
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(
+      file,
+      `export { ${names.join(', ')} } from './x.js'\nexport type { T${entry.length} } from './y.js'`,
+    )
+  }
+  const most = Array.from({ length: 59 }, (_, n) => `name${n}`)
+  write('index', most)
+  write('runtime', ['failure'])
+  write('host', ['textOf'])
+  write('storage/index', ['toIso'])
+  expect(entryProblems(root)).toEqual([])
+  write('index', [...most, 'oneMore'])
+  write('host', ['failure'])
+  expect(entryProblems(root)).toEqual([
+    "core's main entry has 61 names, and at most 60 are for hosts",
+    'core exports failure from runtime and host',
   ])
 })
 

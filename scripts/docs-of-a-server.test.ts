@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS, STATS_STEPS } from '@org/agent-messaging-core'
+import {
+  ATTEMPT_CLASSES,
+  COUNTED,
+  RESPONSE_TIMES_MS,
+  STATS_STEPS,
+} from '@org/agent-messaging-core/host'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 

@@ -1,9 +1,9 @@
+import type { JsonObject } from '@org/agent-messaging-core'
 import {
   failedRun,
   failure,
   success,
   type AgentRuntime,
-  type JsonObject,
   type RunningAgent,
 } from '@org/agent-messaging-core/runtime'
 

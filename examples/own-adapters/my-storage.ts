@@ -1,4 +1,5 @@
-import type { Project, Storage } from '@org/agent-messaging-core/storage'
+import type { Project } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { memoryStorage } from '@org/agent-messaging-testing'
 
 /** Keeps projects in a map. The memory storage still does all other work. */

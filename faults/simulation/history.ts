@@ -1,6 +1,11 @@
 import { unwrap } from '@org/agent-messaging-testing'
-import type { DeliveryDetail, Message, Page, PageOf, Policy } from '@org/agent-messaging-core'
-import { COUNT_STEPS, type Storage, type Stored } from '@org/agent-messaging-core/storage'
+import type { DeliveryDetail, Message, Page, Policy } from '@org/agent-messaging-core'
+import {
+  COUNT_STEPS,
+  type PageOf,
+  type Storage,
+  type Stored,
+} from '@org/agent-messaging-core/storage'
 import { attemptedFact } from '../checker/facts.js'
 import type {
   Counted,

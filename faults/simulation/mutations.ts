@@ -1,12 +1,11 @@
+import { success, type WebhookSender } from '@org/agent-messaging-core/runtime'
 import {
   NO_CLAIMS,
   type AttemptRecord,
   type DeliveryStore,
   type MessageStore,
   type Storage,
-  success,
 } from '@org/agent-messaging-core/storage'
-import type { WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted, mapped, unwrap } from '@org/agent-messaging-testing'
 
 /** A defect between the core and its ports: of the store, of the core's calls, or of the sender. */

@@ -5,17 +5,9 @@ import {
   type Policy,
   type ServiceError,
 } from '@org/agent-messaging-core'
-import {
-  type ResponseSignal,
-  type Storage,
-  type WorkSignal,
-} from '@org/agent-messaging-core/storage'
-import {
-  errorIn,
-  type Clock,
-  type Ids,
-  type WebhookSender,
-} from '@org/agent-messaging-core/runtime'
+import type { Clock, Ids, WebhookSender } from '@org/agent-messaging-core/runtime'
+import { errorIn } from '@org/agent-messaging-core/host'
+import type { ResponseSignal, Storage, WorkSignal } from '@org/agent-messaging-core/storage'
 import { err, ok, type Result } from 'neverthrow'
 import { fakeCrypto } from '@org/agent-messaging-testing'
 import type { Agents } from './agents.js'

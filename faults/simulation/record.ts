@@ -1,3 +1,4 @@
+import type { RunUsage } from '@org/agent-messaging-core/runtime'
 import type {
   AttemptRecord,
   ClaimedMessage,
@@ -11,7 +12,6 @@ import type {
 } from '@org/agent-messaging-core/storage'
 import { acceptedFact, endedFacts, ranFact, settledFact } from '../checker/facts.js'
 import type { Fact } from '../checker/history.js'
-import type { RunUsage } from '@org/agent-messaging-core'
 import type { FaultLog } from './fault-log.js'
 import type { StoreObserver } from './storage.js'
 import type { Timeline } from './timeline.js'

@@ -1,9 +1,9 @@
-import {
-  type ClaimedDeliveries,
-  type MoveResult,
-  type Storage,
-  type Stored,
-  failure,
+import { failure } from '@org/agent-messaging-core/runtime'
+import type {
+  ClaimedDeliveries,
+  MoveResult,
+  Storage,
+  Stored,
 } from '@org/agent-messaging-core/storage'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'

@@ -1,4 +1,4 @@
-import { valueRule, type Setting } from '@org/agent-messaging-core/runtime'
+import { valueRule, type Setting } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { id, instant, NO_NUL } from './schemas.js'
 

@@ -1,5 +1,5 @@
-import type { BucketLevel, Issue } from '@org/agent-messaging-core'
-import { entryFor, type ByKind } from '@org/agent-messaging-core/runtime'
+import { entryFor, type Issue, type ByKind } from '@org/agent-messaging-core/host'
+import type { BucketLevel } from '@org/agent-messaging-core/storage'
 import { refusalHeaders, refusalOf, type HttpError, reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { Env } from './env.js'

@@ -1,4 +1,5 @@
-import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName } from '@org/agent-messaging-core/host'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
 

@@ -1,6 +1,6 @@
-import { errorIn, type ErrorOf } from '@org/agent-messaging-core/runtime'
-import { zValidator } from '@hono/zod-validator'
 import type { Page } from '@org/agent-messaging-core'
+import { errorIn, type ErrorOf } from '@org/agent-messaging-core/host'
+import { zValidator } from '@hono/zod-validator'
 import {
   type Requester,
   errorFor,

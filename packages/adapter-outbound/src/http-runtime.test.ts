@@ -1,9 +1,9 @@
+import type { JsonObject } from '@org/agent-messaging-core'
 import {
   success,
   defaultLimits,
   newSecret,
   parseRemoteOptions,
-  type JsonObject,
 } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest, unwrap, unwrapError } from '@org/agent-messaging-testing'

@@ -1,19 +1,18 @@
+import type { Json, JsonObject } from '@org/agent-messaging-core'
 import {
-  type AgentRuntime,
-  type Clock,
-  type Crypto,
   failure,
   isJsonObject,
   isSecret,
-  type Json,
-  type JsonObject,
   parseRemoteOptions,
   remoteOptionsSchema,
-  type RunningAgent,
-  type RunRequest,
   signatureHeaders,
   success,
   withCustomHeaders,
+  type AgentRuntime,
+  type Clock,
+  type Crypto,
+  type RunningAgent,
+  type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { Calls } from './calls.js'
 import { ABORTED, type HttpRequest } from './exchange.js'

@@ -1,3 +1,4 @@
+import type { Json, JsonObject } from '@org/agent-messaging-core'
 import {
   failedRun,
   isJsonObject,
@@ -5,8 +6,6 @@ import {
   parseQuestion,
   parseRunUsage,
   type EndedRun,
-  type Json,
-  type JsonObject,
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
 import type { Unreachable } from './fault.js'

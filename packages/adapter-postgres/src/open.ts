@@ -1,12 +1,12 @@
 import { systemClock } from '@org/agent-messaging-core/node'
+import type { ApiKey } from '@org/agent-messaging-core'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import {
   API_KEY_COLUMNS,
-  type ApiKey,
-  type ApiKeyRow,
   selectList,
-  type Storage,
   toApiKey,
+  type ApiKeyRow,
+  type Storage,
 } from '@org/agent-messaging-core/storage'
 import {
   agentStore,

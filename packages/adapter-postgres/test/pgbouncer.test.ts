@@ -4,7 +4,8 @@ import {
   postgresSignal,
 } from '@org/agent-messaging-adapter-postgres'
 import { anAgent, aProject, newMessage, unwrap } from '@org/agent-messaging-testing'
-import type { Message, Storage } from '@org/agent-messaging-core/storage'
+import type { Message } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { needs } from '../../../scripts/test-needs.js'

@@ -1,4 +1,5 @@
-import type { Agent, Storage, Stored } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject, unwrap } from '@org/agent-messaging-testing'
 import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import type pg from 'pg'

@@ -1,10 +1,6 @@
-import {
-  failure,
-  type Storage,
-  type Stored,
-  type TakenOver,
-  type Unavailable,
-} from '@org/agent-messaging-core/storage'
+import type { Unavailable } from '@org/agent-messaging-core'
+import { failure } from '@org/agent-messaging-core/runtime'
+import type { Storage, Stored, TakenOver } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { removeNotes } from './database/chunk-relay.js'

@@ -1,4 +1,5 @@
-import { NO_CLAIMS, type Agent, type ApiKey, type Storage } from '@org/agent-messaging-core/storage'
+import type { Agent, ApiKey } from '@org/agent-messaging-core'
+import { NO_CLAIMS, type Storage } from '@org/agent-messaging-core/storage'
 import {
   agentStore,
   auditStore,

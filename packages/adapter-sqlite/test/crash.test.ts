@@ -1,5 +1,5 @@
 import { symlinkSync } from 'node:fs'
-import type { Agent } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
 import {
   anAgent,
   anEvent,

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { createService } from '@org/agent-messaging-core'
-import { type ClaimedDelivery, type Storage, type Webhook } from '@org/agent-messaging-core/storage'
+import { createService, type Webhook } from '@org/agent-messaging-core'
+import type { ClaimedDelivery, Storage } from '@org/agent-messaging-core/storage'
 import {
   anAgent,
   anEvent,

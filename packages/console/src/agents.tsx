@@ -1,4 +1,5 @@
-import { type Agent, defaultLimits } from '@org/agent-messaging-core'
+import type { Agent } from '@org/agent-messaging-core'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'

@@ -1,5 +1,6 @@
 import { Hono, type Context } from 'hono'
-import type { Actor, ApiKey, Instant, PortalSession } from '@org/agent-messaging-core'
+import type { Actor, ApiKey, Instant } from '@org/agent-messaging-core'
+import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Count } from './parts/parts.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'

@@ -1,9 +1,5 @@
-import {
-  type Agent,
-  defaultLimits,
-  type ProjectStats,
-  type Webhook,
-} from '@org/agent-messaging-core'
+import type { Agent, ProjectStats, Webhook } from '@org/agent-messaging-core'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
 import { can, projectIn } from './parts/input.js'

@@ -1,5 +1,6 @@
 import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
-import { isStorableText, isUuid, orUndefined } from '@org/agent-messaging-core/runtime'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { show, showFound } from './parts/layout.js'

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  createService,
-  defaultLimits,
-  type AgentChanges,
-  type SendInput,
-} from '@org/agent-messaging-core'
-import { failure, success, isUuid } from '@org/agent-messaging-core/runtime'
+import { createService, type AgentChanges, type SendInput } from '@org/agent-messaging-core'
+import { defaultLimits, failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import {
   fakeCrypto,

@@ -1,7 +1,7 @@
 import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import { createService } from '@org/agent-messaging-core'
-import { failedRun, type JsonObject, type RunOutcome } from '@org/agent-messaging-core/runtime'
+import { createService, type JsonObject } from '@org/agent-messaging-core'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'

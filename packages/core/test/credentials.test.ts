@@ -1,6 +1,6 @@
 import { BUILT_AT, refusalOf, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import { defaultLimits } from '@org/agent-messaging-core'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { scene } from './scene.js'
 
 describe('an API key', () => {

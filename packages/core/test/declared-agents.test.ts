@@ -1,11 +1,10 @@
-import { failure } from '@org/agent-messaging-core/storage'
-import { success } from '@org/agent-messaging-core/runtime'
 import {
   createService,
   type AgentSettings,
   type JsonObject,
   type ServiceOptions,
 } from '@org/agent-messaging-core'
+import { failure, success } from '@org/agent-messaging-core/runtime'
 import {
   fakeCrypto,
   fakePlatform,

@@ -1,7 +1,6 @@
-import { type Stored } from '@org/agent-messaging-core/storage'
+import { defaultDispatchPolicy, type PrincipalTraces } from '@org/agent-messaging-core/host'
+import type { Stored } from '@org/agent-messaging-core/storage'
 import { refusalOf, mapped } from '@org/agent-messaging-testing'
-import { type PrincipalTraces } from '@org/agent-messaging-core'
-import { defaultDispatchPolicy } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { scene as open } from './scene.js'
 

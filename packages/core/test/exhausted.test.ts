@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SubscribableEvent } from '@org/agent-messaging-core/runtime'
+import type { SubscribableEvent } from '@org/agent-messaging-core'
 import { refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 

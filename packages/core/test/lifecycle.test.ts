@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createService, defaultPolicy } from '@org/agent-messaging-core'
-import {
-  failure,
-  success,
-  defaultDispatchPolicy,
-  defaultWebhookHealthPolicy,
-} from '@org/agent-messaging-core/runtime'
+import { failure, success } from '@org/agent-messaging-core/runtime'
+import { defaultDispatchPolicy, defaultWebhookHealthPolicy } from '@org/agent-messaging-core/host'
 import { fakePlatform, refused, refusalOf, mapped } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 

@@ -1,4 +1,4 @@
-import { success } from '@org/agent-messaging-core/storage'
+import { success } from '@org/agent-messaging-core/runtime'
 import { expect, it, vi } from 'vitest'
 import { scene } from './scene.js'
 

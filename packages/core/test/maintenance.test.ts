@@ -1,6 +1,6 @@
-import { success } from '@org/agent-messaging-core/storage'
-import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { success } from '@org/agent-messaging-core/runtime'
+import { describe, expect, it } from 'vitest'
 import { refused, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 

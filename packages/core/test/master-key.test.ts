@@ -1,5 +1,5 @@
-import { failure } from '@org/agent-messaging-core/storage'
 import { createService, MasterKeyError } from '@org/agent-messaging-core'
+import { failure } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto, fakePlatform, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 

@@ -1,10 +1,7 @@
 import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import {
-  defaultDispatchPolicy as DISPATCH,
-  failedRun,
-  type RunOutcome,
-} from '@org/agent-messaging-core/runtime'
+import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
+import { defaultDispatchPolicy as DISPATCH } from '@org/agent-messaging-core/host'
 import { scene } from './scene.js'
 
 type Scene = Awaited<ReturnType<typeof scene>>

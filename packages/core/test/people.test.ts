@@ -1,7 +1,7 @@
 import { mapped } from '@org/agent-messaging-testing'
-import { success } from '@org/agent-messaging-core/storage'
-import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { success } from '@org/agent-messaging-core/runtime'
+import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
 const HOUR = 3_600_000

@@ -1,5 +1,5 @@
-import { success, failure } from '@org/agent-messaging-core/storage'
 import { createService } from '@org/agent-messaging-core'
+import { success, failure } from '@org/agent-messaging-core/runtime'
 import { fakePlatform } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 

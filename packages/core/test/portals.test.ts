@@ -1,7 +1,6 @@
-import { success } from '@org/agent-messaging-core/storage'
+import { success, defaultLimits } from '@org/agent-messaging-core/runtime'
 import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 describe('a portal session', () => {

@@ -201,7 +201,7 @@ describe('a run that fails', () => {
     ['longer than the limit', 'x'.repeat(11)],
     ['not storable', 'a\0'],
   ])('when its answer is %s', async (_, answer) => {
-    const { defaultLimits } = await import('@org/agent-messaging-core')
+    const { defaultLimits } = await import('@org/agent-messaging-core/runtime')
     const { send } = await scene({
       ...responses(answer),
       policy: { limits: { ...defaultLimits, responseLength: 10 } },

@@ -1,7 +1,7 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
+import { createService } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { refusalOf, mapped } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import { createService } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 const echo = {

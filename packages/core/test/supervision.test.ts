@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
-import { success, type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
+import { success, type RunningAgent } from '@org/agent-messaging-core/runtime'
+import type { AgentState } from '@org/agent-messaging-core/storage'
 import { fakeRuntime, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 

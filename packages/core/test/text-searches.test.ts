@@ -1,5 +1,5 @@
-import { success } from '@org/agent-messaging-core/storage'
-import { errorIn } from '@org/agent-messaging-core/runtime'
+import { success } from '@org/agent-messaging-core/runtime'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { refusalOf } from '@org/agent-messaging-testing'
 import { expect, it, vi } from 'vitest'
 import { scene } from './scene.js'

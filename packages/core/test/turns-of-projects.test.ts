@@ -1,6 +1,6 @@
-import { type Stored } from '@org/agent-messaging-core/storage'
-import { errorIn } from '@org/agent-messaging-core/runtime'
 import { defaultPolicy } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
+import type { Stored } from '@org/agent-messaging-core/storage'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 

@@ -1,4 +1,4 @@
-import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core/runtime'
+import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core/host'
 import { refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'

@@ -1,11 +1,7 @@
-import { failure } from '@org/agent-messaging-core/storage'
+import { createService, type SubscribableEvent } from '@org/agent-messaging-core'
+import { failure, defaultLimits, type Outcome } from '@org/agent-messaging-core/runtime'
+import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core/host'
 import { describe, expect, it } from 'vitest'
-import { createService, defaultLimits } from '@org/agent-messaging-core'
-import {
-  defaultWebhookHealthPolicy,
-  type Outcome,
-  type SubscribableEvent,
-} from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import { accepted, fakeCrypto, refused, unreachable, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'

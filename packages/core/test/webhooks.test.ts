@@ -1,7 +1,7 @@
-import { success } from '@org/agent-messaging-core/storage'
+import { createService } from '@org/agent-messaging-core'
+import { success } from '@org/agent-messaging-core/runtime'
 import { verify } from '@octokit/webhooks-methods'
 import { describe, expect, it } from 'vitest'
-import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import {
@@ -352,7 +352,7 @@ describe('registering a webhook', () => {
     expect(data).toEqual([])
   })
   it('refuses more webhooks than the limit of the project', async () => {
-    const { defaultLimits } = await import('@org/agent-messaging-core')
+    const { defaultLimits } = await import('@org/agent-messaging-core/runtime')
     const { service, project } = await scene({
       policy: { limits: { ...defaultLimits, webhooksPerProject: 1 } },
     })

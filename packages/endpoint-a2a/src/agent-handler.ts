@@ -21,20 +21,10 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import {
-  isFinal,
-  type Agent,
-  type AnswerStream,
-  type Message,
-  type Sent,
-} from '@org/agent-messaging-core'
-import {
-  isStorableText,
-  isUuid,
-  mayCall,
-  openInput,
-  errorIn,
-} from '@org/agent-messaging-core/runtime'
+import type { Agent, AnswerStream, Message, Sent } from '@org/agent-messaging-core'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { mayCall, errorIn } from '@org/agent-messaging-core/host'
+import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 import {
   idempotencyKeyProblem,
   newSession,

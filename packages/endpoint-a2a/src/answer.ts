@@ -1,11 +1,8 @@
 import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
-import { isFinal, type Json, type Message } from '@org/agent-messaging-core'
-import {
-  answerProblem,
-  openInput,
-  parseJsonText,
-  type MessageInput,
-} from '@org/agent-messaging-core/runtime'
+import type { Json, Message } from '@org/agent-messaging-core'
+import { parseJsonText } from '@org/agent-messaging-core/runtime'
+import { answerProblem } from '@org/agent-messaging-core/host'
+import { isFinal, openInput, type MessageInput } from '@org/agent-messaging-core/storage'
 import { a2aError } from './errors.js'
 import type { Input } from './input.js'
 

@@ -1,6 +1,7 @@
 import { A2A_PROTOCOL_VERSION, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
-import type { A2aSkill, Agent } from '@org/agent-messaging-core'
-import { isAgentName, isUuid, errorIn } from '@org/agent-messaging-core/runtime'
+import type { Agent } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName, errorIn, type A2aSkill } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
   callerOf,

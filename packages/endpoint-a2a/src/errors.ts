@@ -5,7 +5,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
-import { entryFor, OVERLOAD, type ByKind, errorIn } from '@org/agent-messaging-core/runtime'
+import { entryFor, OVERLOAD, errorIn, type ByKind } from '@org/agent-messaging-core/host'
 import { refusalOf, type Requester, type HttpError } from '@org/agent-messaging-http-kit'
 
 /**

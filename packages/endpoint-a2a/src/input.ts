@@ -1,7 +1,7 @@
 import { Role, type Part, type SendMessageRequest } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { HookInput } from '@org/agent-messaging-core'
-import type { JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import type { HookInput } from '@org/agent-messaging-core/host'
 import { hookOf } from './push-config.js'
 import { MESSAGE_ID } from './task.js'
 

@@ -1,6 +1,7 @@
 import { A2A_ERROR_CODE, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server'
-import { bodyTextRule, isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import { bodyTextRule, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { Env } from './env.js'

@@ -1,12 +1,13 @@
 import { TaskState, type ListTasksRequest, type ListTasksResponse } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { ByAccess, EndpointService, Message } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import {
   changedAt,
-  isStorableText,
-  isUuid,
+  type ByAccess,
+  type EndpointService,
   type MessageProgress,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
 import { rethrow } from './errors.js'
 import { historyLengthOf } from './input.js'
 import { taskOf } from './task.js'

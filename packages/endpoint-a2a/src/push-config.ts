@@ -1,7 +1,8 @@
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { HookInput, HookOfMessage } from '@org/agent-messaging-core'
 import { isSecret } from '@org/agent-messaging-core/runtime'
+import type { HookInput } from '@org/agent-messaging-core/host'
+import type { HookOfMessage } from '@org/agent-messaging-core/storage'
 
 const TOKEN_HEADER = 'X-A2A-Notification-Token'
 

@@ -1,14 +1,13 @@
 import { Role, TaskState, type Artifact, type Message as A2aMessage } from '@a2a-js/sdk'
 import type { Part, Task, TaskStatus } from '@a2a-js/sdk'
-import { errorOf, type Json, type Message } from '@org/agent-messaging-core'
+import type { Json, Message } from '@org/agent-messaging-core'
+import { errorOf, changedAt, progressOf } from '@org/agent-messaging-core/host'
 import {
-  changedAt,
   openInput,
-  progressOf,
   toIso,
   type MessageInput,
   type MessageState,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/storage'
 
 /** The field of a message's metadata that keeps the id which its sender gave it. */
 export const MESSAGE_ID = 'a2aMessageId'

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { ServiceError } from '@org/agent-messaging-core'
-import { entryFor, textOf, type ByKind } from '@org/agent-messaging-core/runtime'
+import { entryFor, textOf, type ByKind } from '@org/agent-messaging-core/host'
 import {
   codeByKind,
   refusalHeaders,

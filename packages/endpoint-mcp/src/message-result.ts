@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { errorOf, type Message } from '@org/agent-messaging-core'
-import { inputFacts, openInput, toIso } from '@org/agent-messaging-core/runtime'
+import type { Message } from '@org/agent-messaging-core'
+import { errorOf, inputFacts } from '@org/agent-messaging-core/host'
+import { openInput, toIso } from '@org/agent-messaging-core/storage'
 import type { MessageOutput } from './schemas.js'
 
 /** Returns the result of a tool that shows a message. Programs and models read the same JSON. */

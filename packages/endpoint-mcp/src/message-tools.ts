@@ -7,14 +7,10 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { ByAccess, Message, MessagingService } from '@org/agent-messaging-core'
-import {
-  isAgentName,
-  isUuid,
-  openInput,
-  type JsonObject,
-  errorIn,
-} from '@org/agent-messaging-core/runtime'
+import type { Message, MessagingService, JsonObject } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName, errorIn, type ByAccess } from '@org/agent-messaging-core/host'
+import { openInput } from '@org/agent-messaging-core/storage'
 import { newSession, type Requester, type Sender } from '@org/agent-messaging-http-kit'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'

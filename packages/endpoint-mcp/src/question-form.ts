@@ -1,11 +1,7 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import type { Json } from '@org/agent-messaging-core'
-import {
-  answerFields,
-  answerOfForm,
-  type AnswerField,
-  type MessageInput,
-} from '@org/agent-messaging-core/runtime'
+import { answerFields, answerOfForm, type AnswerField } from '@org/agent-messaging-core/host'
+import type { MessageInput } from '@org/agent-messaging-core/storage'
 
 type FormSchema = ElicitRequestFormParams['requestedSchema']
 

@@ -1,4 +1,4 @@
-import { AGENT_STATES, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
+import { AGENT_STATES, MESSAGE_STATES } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 
 const agent = z.string().describe('The name or the id of the agent, as list_agents shows it.')

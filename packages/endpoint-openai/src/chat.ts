@@ -1,5 +1,6 @@
-import { errorOf, type Message, type StreamEvent } from '@org/agent-messaging-core'
-import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Message, StreamEvent, JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { errorOf } from '@org/agent-messaging-core/host'
 import {
   AnswerText,
   type KitEnv,

@@ -1,5 +1,5 @@
 import type { Agent } from '@org/agent-messaging-core'
-import { isAgentName, errorIn, isRefusal } from '@org/agent-messaging-core/runtime'
+import { isAgentName, errorIn, isRefusal } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
   errorFor,

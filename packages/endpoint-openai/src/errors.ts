@@ -1,5 +1,5 @@
-import type { RunError } from '@org/agent-messaging-core'
-import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/runtime'
+import type { RunError } from '@org/agent-messaging-core/runtime'
+import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/host'
 import {
   reply,
   codeByKind,

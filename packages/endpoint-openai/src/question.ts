@@ -1,5 +1,5 @@
 import type { Message } from '@org/agent-messaging-core'
-import { openInput } from '@org/agent-messaging-core/runtime'
+import { openInput } from '@org/agent-messaging-core/storage'
 import { itemId } from './ids.js'
 
 /**

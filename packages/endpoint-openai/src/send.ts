@@ -1,12 +1,6 @@
-import type { Message } from '@org/agent-messaging-core'
-import {
-  isAgentName,
-  isJsonObject,
-  isUuid,
-  jsonTextRule,
-  type JsonObject,
-  errorIn,
-} from '@org/agent-messaging-core/runtime'
+import type { Message, JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject, isUuid, jsonTextRule } from '@org/agent-messaging-core/runtime'
+import { isAgentName, errorIn } from '@org/agent-messaging-core/host'
 import type { Context, MiddlewareHandler } from 'hono'
 import {
   allowAccess,

@@ -1,11 +1,11 @@
-import type {
-  Actor,
-  ApiKey,
-  EndpointService,
-  Permission,
-  SendingKey,
-} from '@org/agent-messaging-core'
-import { errorIn, isSessionToken, mayCall } from '@org/agent-messaging-core/runtime'
+import type { Actor, ApiKey, Permission } from '@org/agent-messaging-core'
+import {
+  errorIn,
+  isSessionToken,
+  mayCall,
+  type EndpointService,
+  type SendingKey,
+} from '@org/agent-messaging-core/host'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ErrorCode } from './error-codes.js'
 import { refusal, type HttpError } from './errors.js'

@@ -1,16 +1,12 @@
-import {
-  MessagingError,
-  type Answer,
-  type Permission,
-  type ServiceError,
-} from '@org/agent-messaging-core'
+import { MessagingError, type Permission, type ServiceError } from '@org/agent-messaging-core'
 import {
   entryFor,
   wordsOf,
+  type Answer,
   type ByKind,
   type ErrorOf,
   type ErrorWords,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
 import { errorCodes, type ErrorCode } from './error-codes.js'
 
 /** Errors that a face finds before it calls the service. */

@@ -1,5 +1,5 @@
-import type { EndpointService } from '@org/agent-messaging-core'
 import { given, type Crypto } from '@org/agent-messaging-core/runtime'
+import type { EndpointService } from '@org/agent-messaging-core/host'
 import { byApiKey, type Authenticate } from './access.js'
 import type { RequestFacts } from './exchange.js'
 

@@ -1,4 +1,5 @@
-import type { Access, Actor, Permission, SendingKey } from '@org/agent-messaging-core'
+import type { Access, Actor, Permission } from '@org/agent-messaging-core'
+import type { SendingKey } from '@org/agent-messaging-core/host'
 import type { HttpError } from './errors.js'
 
 /** The caller of a request, and what the caller can do. */

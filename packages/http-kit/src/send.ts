@@ -1,5 +1,5 @@
-import type { Access, EndpointService, Message, ServiceError } from '@org/agent-messaging-core'
-import { isSettled, errorIn } from '@org/agent-messaging-core/runtime'
+import type { Access, Message, ServiceError } from '@org/agent-messaging-core'
+import { isSettled, errorIn, type EndpointService } from '@org/agent-messaging-core/host'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { KitEnv } from './access.js'

@@ -1,5 +1,5 @@
 import type { Access, Actor } from '@org/agent-messaging-core'
-import { actorOf } from '@org/agent-messaging-core/runtime'
+import { actorOf } from '@org/agent-messaging-core/host'
 import type { Requester } from './requester.js'
 
 type UserOptions = {

@@ -1,4 +1,4 @@
-import { isAgentName } from '@org/agent-messaging-core/runtime'
+import { isAgentName } from '@org/agent-messaging-core/host'
 import { SetupError } from './setup-error.js'
 
 /** Throws a `SetupError` that suggests a name, if a key is not a legal agent name. */

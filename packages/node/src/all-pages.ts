@@ -1,4 +1,5 @@
-import type { Page, PageOf } from '@org/agent-messaging-core'
+import type { Page } from '@org/agent-messaging-core'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { valueOrSetupError } from './setup-error.js'
 
 const PAGE_LENGTH = 100

@@ -1,21 +1,13 @@
 import {
-  isFinal,
   MessagingError,
   type ExecutionPrincipal,
   type Message,
   type MessagingService,
-} from '@org/agent-messaging-core'
-import {
-  given,
-  inputFacts,
-  isSettled,
-  isRefusal,
-  openInput,
-  type Clock,
-  type Crypto,
-  type Ids,
   type JsonObject,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core'
+import { given, type Clock, type Crypto, type Ids } from '@org/agent-messaging-core/runtime'
+import { inputFacts, isSettled, isRefusal } from '@org/agent-messaging-core/host'
+import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 
 export type AskOptions = {
   /** Default: a new session. With an idempotency key, its name comes from the key. */

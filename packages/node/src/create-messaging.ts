@@ -4,9 +4,9 @@ import type {
   EventHandler,
   Listening,
   MessagingService,
-  Pass,
   SubscribableEvent,
 } from '@org/agent-messaging-core'
+import type { Pass } from '@org/agent-messaging-core/host'
 import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { ask, type AskOptions } from './ask.js'
 import { requireAgentNames } from './agent-names.js'

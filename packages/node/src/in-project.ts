@@ -11,8 +11,8 @@ import type {
   StreamEvent,
   Webhook,
 } from '@org/agent-messaging-core'
+import { shownMessage, shownSend } from '@org/agent-messaging-core/host'
 import type { inTransaction } from '@org/agent-messaging-adapter-postgres'
-import { shownMessage, shownSend } from '@org/agent-messaging-core/runtime'
 
 /** The groups of calls, without the calls that only a server needs. */
 const GROUPS = {

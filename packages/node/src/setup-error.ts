@@ -1,5 +1,5 @@
 import { MessagingError, type Invalid } from '@org/agent-messaging-core'
-import { errorIn } from '@org/agent-messaging-core/runtime'
+import { errorIn } from '@org/agent-messaging-core/host'
 import type { Stored } from '@org/agent-messaging-core/storage'
 
 /**

@@ -1,20 +1,14 @@
 import { a2aRuntime } from '@org/agent-messaging-runtime-a2a'
 import {
   createService,
-  type AgentFunction,
   functionRuntime,
-  policyOf,
+  type AgentFunction,
   type MessagingService,
   type PolicyInput,
 } from '@org/agent-messaging-core'
-import { type Storage } from '@org/agent-messaging-core/storage'
-import {
-  masterKeyProblem,
-  type AgentRuntime,
-  type Clock,
-  type Telemetry,
-  type Tracing,
-} from '@org/agent-messaging-core/runtime'
+import type { AgentRuntime, Clock, Telemetry, Tracing } from '@org/agent-messaging-core/runtime'
+import { policyOf, masterKeyProblem } from '@org/agent-messaging-core/host'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
 import {
   addressGuard,

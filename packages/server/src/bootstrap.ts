@@ -1,5 +1,5 @@
 import { PERMISSIONS, type MessagingService } from '@org/agent-messaging-core'
-import { orUndefined, unless } from '@org/agent-messaging-core/runtime'
+import { orUndefined, unless } from '@org/agent-messaging-core/host'
 import { allPages } from '@org/agent-messaging-node/wiring'
 import { orFail } from './operator-error.js'
 

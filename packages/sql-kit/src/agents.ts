@@ -1,3 +1,4 @@
+import type { Agent } from '@org/agent-messaging-core'
 import {
   AGENT_COLUMNS,
   AGENT_STATE,
@@ -9,7 +10,6 @@ import {
   mayChangeRuntime,
   selectList,
   toAgent,
-  type Agent,
   type AgentColumns,
   type AgentRow,
   type AgentStore,

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '@org/agent-messaging-core'
 import {
   AUDIT_COLUMNS,
   auditColumns,
@@ -6,7 +7,6 @@ import {
   selectList,
   toAuditEntry,
   toPage,
-  type AuditEntry,
   type AuditFilter,
   type AuditRow,
   type AuditStore,

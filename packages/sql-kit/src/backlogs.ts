@@ -1,8 +1,8 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   openDeliveries,
   WAITING,
   type DeliveryBacklog,
-  type Instant,
   type MessageBacklog,
   type OpenQueue,
 } from '@org/agent-messaging-core/storage'

@@ -1,3 +1,4 @@
+import type { ApiKey, Instant } from '@org/agent-messaging-core'
 import {
   API_KEY_COLUMNS,
   apiKeyColumns,
@@ -9,10 +10,8 @@ import {
   toIso,
   toPage,
   toProject,
-  type ApiKey,
   type ApiKeyRow,
   type CredentialStore,
-  type Instant,
   type ProjectRow,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'

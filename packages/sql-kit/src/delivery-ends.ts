@@ -1,7 +1,7 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   WAITING,
   type DeliveryStore,
-  type Instant,
   type OperatorReason,
   type SenderLease,
 } from '@org/agent-messaging-core/storage'

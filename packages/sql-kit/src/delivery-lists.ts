@@ -1,3 +1,4 @@
+import type { DeliveryDetail, Page, WebhookDelivery } from '@org/agent-messaging-core'
 import {
   DELIVERY_COLUMNS,
   selectList,
@@ -6,13 +7,10 @@ import {
   toPage,
   WAITING,
   type AttemptRow,
-  type DeliveryDetail,
   type DeliveryRow,
   type LastFailure,
-  type Page,
   type PageOf,
   type RedeliverFilter,
-  type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 import { atMost, type Dialect } from './dialect.js'
 import { all, one, sql, type Operation, type Sql } from './operation.js'

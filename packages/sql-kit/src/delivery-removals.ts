@@ -1,8 +1,8 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   endUserMark,
   isForEndUser,
   type DeliveryStore,
-  type Instant,
   type PrincipalStep,
   type Purge,
 } from '@org/agent-messaging-core/storage'

@@ -1,3 +1,4 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   holdsRun,
   inputsColumn,
@@ -5,7 +6,6 @@ import {
   WAITING,
   type Asking,
   type HeldRun,
-  type Instant,
   type MessageRow,
   type MessageStore,
   type RecordedRun,

@@ -1,3 +1,4 @@
+import type { Instant, Message, SessionSummary } from '@org/agent-messaging-core'
 import {
   changeConditions,
   MESSAGE_COLUMNS,
@@ -7,8 +8,6 @@ import {
   toMessage,
   toPage,
   type CursorPlace,
-  type Instant,
-  type Message,
   type MessageBounds,
   type MessageFilter,
   type MessageRef,
@@ -16,7 +15,6 @@ import {
   type MessageStore,
   type SessionScope,
   type SessionsOf,
-  type SessionSummary,
 } from '@org/agent-messaging-core/storage'
 import { atMost, type Dialect, type MessageSource } from './dialect.js'
 import { messageBacklog } from './backlogs.js'

@@ -1,7 +1,7 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   endUserMark,
   type ErasedMessages,
-  type Instant,
   type MessageErasure,
   type MessageStore,
   type Purge,

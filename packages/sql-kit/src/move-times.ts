@@ -1,7 +1,7 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   decideMove,
   WAITING,
-  type Instant,
   type JumpReport,
   type Move,
   type MoveResult,

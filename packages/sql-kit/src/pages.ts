@@ -1,7 +1,7 @@
+import type { Page } from '@org/agent-messaging-core'
 import {
   resealRows,
   toPage,
-  type Page,
   type PageOf,
   type ResealedRows,
   type ResealStep,

@@ -1,3 +1,4 @@
+import type { MessageRun } from '@org/agent-messaging-core'
 import {
   insertList,
   MOST_PAST_RUNS,
@@ -8,7 +9,6 @@ import {
   toMessage,
   toPastRun,
   type MessageRef,
-  type MessageRun,
   type PastRun,
   type PastRunRow,
 } from '@org/agent-messaging-core/storage'

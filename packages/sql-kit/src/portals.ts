@@ -1,10 +1,10 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   insertList,
   PORTAL_COLUMNS,
   portalColumns,
   selectList,
   toPortalSession,
-  type Instant,
   type PortalRow,
   type PortalSession,
   type PortalStore,

@@ -1,3 +1,4 @@
+import type { Instant, Recovery } from '@org/agent-messaging-core'
 import {
   assignments,
   insertList,
@@ -10,9 +11,7 @@ import {
   toRecovery,
   toRecoveryTask,
   type CountedRecoveryRow,
-  type Instant,
   type Purge,
-  type Recovery,
   type RecoveryRow,
   type RecoveryStore,
   type RecoveryTask,

@@ -1,9 +1,8 @@
+import type { AuditEntry, Instant } from '@org/agent-messaging-core'
 import {
   decideRedelivery,
   keepsOrder,
-  type AuditEntry,
   type DeliveryStore,
-  type Instant,
   type PageOf,
   type RedeliverFilter,
   type Redelivered,

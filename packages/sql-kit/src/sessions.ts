@@ -1,4 +1,4 @@
-import type { Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
 import { one, run, sql, type Operation } from './operation.js'
 
 // A session's row is the queue of its messages and their lock.

@@ -1,8 +1,8 @@
+import type { Webhook } from '@org/agent-messaging-core'
 import {
   changeWebhook,
   toWebhook,
   webhookColumns,
-  type Webhook,
   type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
+import { isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName } from '@org/agent-messaging-core/host'
 import {
   aMessage,
   anAgent,

@@ -1,23 +1,26 @@
+import type {
+  AuditEntry,
+  Agent,
+  ApiKey,
+  Instant,
+  Message,
+  Webhook,
+  Project,
+} from '@org/agent-messaging-core'
+import type { RunRequest } from '@org/agent-messaging-core/runtime'
+import { agentDefaults } from '@org/agent-messaging-core/host'
 import {
-  type AuditEntry,
-  type Agent,
-  type PortalSession,
-  type ApiKey,
   freezeEvent,
-  type WebhookEvent,
   toIso,
-  type Instant,
-  type Message,
   HOOK_EVENTS,
+  untried,
+  type PortalSession,
+  type WebhookEvent,
   type HookOfMessage,
   type Sealed,
-  type Webhook,
-  untried,
-  type Project,
   type RecoveryTask,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
-import { agentDefaults, type RunRequest } from '@org/agent-messaging-core/runtime'
 import { fakeIds } from './fakes/fake-ids.js'
 
 /** Where everything built belongs unless it is told otherwise. */

@@ -1,7 +1,7 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   afterJump,
   type ClockJump,
-  type Instant,
   type MessageStateKind,
   type HeldRun,
 } from '@org/agent-messaging-core/storage'

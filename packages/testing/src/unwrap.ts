@@ -1,4 +1,5 @@
-import { success, type PortResult, type Stored } from '@org/agent-messaging-core/storage'
+import { success, type PortResult } from '@org/agent-messaging-core/runtime'
+import type { Stored } from '@org/agent-messaging-core/storage'
 
 /** Returns the value of a result that a test expects. Throws at an error. */
 export function unwrap<T>(result: PortResult<T, unknown>): T {

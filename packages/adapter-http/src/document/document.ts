@@ -1,4 +1,5 @@
-import type { EventName, RuntimeKind } from '@org/agent-messaging-core'
+import type { EventName } from '@org/agent-messaging-core'
+import type { RuntimeKind } from '@org/agent-messaging-core/host'
 import type { RouterRoute } from 'hono/types'
 import { errorSchema } from '../wire/error.js'
 import { eventSchemas } from '../wire/event.js'

@@ -1,5 +1,5 @@
-import { failure, success } from '@org/agent-messaging-core/runtime'
-import { createService, defaultLimits, type AgentSettings } from '@org/agent-messaging-core'
+import { createService, type AgentSettings } from '@org/agent-messaging-core'
+import { failure, success, defaultLimits } from '@org/agent-messaging-core/runtime'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'

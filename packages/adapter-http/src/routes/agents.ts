@@ -1,9 +1,7 @@
-import { type A2aSetting, type AgentSettings } from '@org/agent-messaging-core'
-import {
-  agentSettings,
-  isJsonObject,
-  type DefaultExecutionPrincipal,
-} from '@org/agent-messaging-core/runtime'
+import type { AgentSettings } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { agentSettings, type A2aSetting } from '@org/agent-messaging-core/host'
+import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/storage'
 import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
-import type { RecoverySettings } from '@org/agent-messaging-core'
-import { given, recoverySettings } from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
+import { recoverySettings, type RecoverySettings } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'

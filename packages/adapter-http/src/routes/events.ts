@@ -1,4 +1,5 @@
-import type { Answer, EventsOfLog, ReadEventsError } from '@org/agent-messaging-core'
+import type { EventsOfLog } from '@org/agent-messaging-core'
+import type { Answer, ReadEventsError } from '@org/agent-messaging-core/host'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,10 +1,10 @@
-import type { LinkedInput } from '@org/agent-messaging-core'
 import {
   answerFields,
   answerOfForm,
-  type AnswerField,
   errorIn,
-} from '@org/agent-messaging-core/runtime'
+  type LinkedInput,
+  type AnswerField,
+} from '@org/agent-messaging-core/host'
 import { errorCodes, type HttpError } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'

@@ -1,5 +1,6 @@
 import type { Json } from '@org/agent-messaging-core'
-import { orMissing, shownMessage } from '@org/agent-messaging-core/runtime'
+import { orMissing } from '@org/agent-messaging-core/runtime'
+import { shownMessage } from '@org/agent-messaging-core/host'
 import { callerOf } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

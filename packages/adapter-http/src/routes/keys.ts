@@ -1,10 +1,10 @@
+import { PERMISSIONS, type ApiKey } from '@org/agent-messaging-core'
 import {
-  PERMISSIONS,
-  type ApiKey,
+  apiKeySettings,
   type ApiKeySettings,
   type CreatedKey,
-} from '@org/agent-messaging-core'
-import { apiKeySettings, toIso } from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,5 +1,5 @@
-import { shownMessage } from '@org/agent-messaging-core/runtime'
 import type { StreamEvent } from '@org/agent-messaging-core'
+import { shownMessage } from '@org/agent-messaging-core/host'
 import {
   chain,
   eventsOf,

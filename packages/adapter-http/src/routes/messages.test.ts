@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultLimits } from '@org/agent-messaging-core'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 

@@ -1,9 +1,5 @@
-import {
-  given,
-  MAX_SEARCHED_TEXT,
-  MESSAGE_STATES,
-  shownMessage,
-} from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
+import { MAX_SEARCHED_TEXT, MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { Caller, callerOf, chain, reply } from '@org/agent-messaging-http-kit'

@@ -1,4 +1,4 @@
-import type { Pass } from '@org/agent-messaging-core'
+import type { Pass } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorizeSecret } from '../authorize.js'

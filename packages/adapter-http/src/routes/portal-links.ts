@@ -1,9 +1,10 @@
 import {
   PORTAL_PERMISSIONS,
+  portalSettings,
   type CreatedPortal,
   type PortalSettings,
-} from '@org/agent-messaging-core'
-import { portalSettings, toIso } from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { chain, refusal, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

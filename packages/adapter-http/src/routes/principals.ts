@@ -1,4 +1,4 @@
-import type { PrincipalTraces } from '@org/agent-messaging-core'
+import type { PrincipalTraces } from '@org/agent-messaging-core/host'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,5 +1,6 @@
-import type { Project, SendLimit } from '@org/agent-messaging-core'
-import { nameSetting, sendLimitSettings, toIso } from '@org/agent-messaging-core/runtime'
+import type { Project } from '@org/agent-messaging-core'
+import { nameSetting, sendLimitSettings, type SendLimit } from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

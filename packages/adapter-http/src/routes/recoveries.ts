@@ -1,5 +1,7 @@
 import type { Recovery } from '@org/agent-messaging-core'
-import { given, recoverySettings, toIso } from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
+import { recoverySettings } from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,4 +1,4 @@
-import type { EndpointService, Json } from '@org/agent-messaging-core'
+import type { Json } from '@org/agent-messaging-core'
 import {
   beginningOf,
   defaultLimits,
@@ -8,6 +8,7 @@ import {
   type AskingRun,
   type EndedRun,
 } from '@org/agent-messaging-core/runtime'
+import type { EndpointService } from '@org/agent-messaging-core/host'
 import { bearerToken } from '@org/agent-messaging-http-kit'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'

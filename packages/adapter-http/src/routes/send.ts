@@ -1,4 +1,5 @@
-import { defaultLimits, shownSend } from '@org/agent-messaging-core/runtime'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
+import { shownSend } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,5 +1,6 @@
-import type { SessionScope, SessionToken } from '@org/agent-messaging-core'
 import { orMissing } from '@org/agent-messaging-core/runtime'
+import type { SessionToken } from '@org/agent-messaging-core/host'
+import type { SessionScope } from '@org/agent-messaging-core/storage'
 import { bearerToken, refusal } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

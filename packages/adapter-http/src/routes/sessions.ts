@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'

@@ -1,13 +1,13 @@
+import type { ProjectStats } from '@org/agent-messaging-core'
 import {
   ATTEMPT_CLASSES,
   COUNTED,
   RESPONSE_TIMES_MS,
   STATS_STEPS,
   type AllCounts,
-  type ProjectStats,
   type StatsStep,
-} from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

@@ -1,17 +1,17 @@
-import type {
-  JsonScalar,
-  ReadWebhook,
-  WebhookFilter,
-  WebhookSettings,
-} from '@org/agent-messaging-core'
+import type { WebhookSettings } from '@org/agent-messaging-core'
 import {
   given,
   customHeadersSchema,
-  HEADER_LIMITS,
   isJsonObject,
-  webhookSettings,
   type CustomHeaders,
 } from '@org/agent-messaging-core/runtime'
+import {
+  HEADER_LIMITS,
+  webhookSettings,
+  type JsonScalar,
+  type ReadWebhook,
+  type WebhookFilter,
+} from '@org/agent-messaging-core/host'
 import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'

@@ -1,12 +1,13 @@
-import { type Agent, type AgentSettings, type CreatedAgent } from '@org/agent-messaging-core'
+import type { Agent, AgentSettings } from '@org/agent-messaging-core'
 import {
   AGENT_STATES,
   agentSettings,
   onBusyOf,
   settingsIn,
-  toIso,
+  type CreatedAgent,
   type FailedAgent,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
 import { NO_NUL } from '../schemas.js'

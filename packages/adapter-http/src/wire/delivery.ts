@@ -1,18 +1,13 @@
+import type { DeliveryDetail, WebhookDelivery } from '@org/agent-messaging-core'
+import { UNREACHABLE_ERRORS, type Outcome } from '@org/agent-messaging-core/runtime'
+import { deliveryStatusOf, recoverySettings } from '@org/agent-messaging-core/host'
 import {
-  deliveryStatusOf,
-  type DeliveryAttempt,
-  type DeliveryDetail,
-  type LastFailure,
-  type WebhookDelivery,
-} from '@org/agent-messaging-core'
-import {
-  recoverySettings,
   toIso,
-  UNREACHABLE_ERRORS,
+  type DeliveryAttempt,
+  type LastFailure,
   type CancelReason,
   type DeliveryState,
-  type Outcome,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 

@@ -1,5 +1,5 @@
 import type { FoundMessage } from '@org/agent-messaging-core'
-import { MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/runtime'
+import { MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'

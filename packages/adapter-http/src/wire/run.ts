@@ -1,5 +1,7 @@
 import type { MessageRun } from '@org/agent-messaging-core'
-import { RUN_END_REASONS, RUN_ERROR_CODES, toIso } from '@org/agent-messaging-core/runtime'
+import { RUN_ERROR_CODES } from '@org/agent-messaging-core/runtime'
+import { RUN_END_REASONS } from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { at, count, toIsoIfSet, type BodyOf } from './body.js'
 

@@ -1,4 +1,4 @@
-import { type RuntimeKind } from '@org/agent-messaging-core'
+import type { RuntimeKind } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import type { JsonSchema } from '../document/json-schema.js'
 

@@ -1,4 +1,4 @@
-import { filterLimits } from '@org/agent-messaging-core/runtime'
+import { filterLimits } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { textOf } from '../schemas.js'
 import { uuid } from './body.js'

@@ -1,19 +1,18 @@
 import {
-  circuitAt,
   EVENT_NAMES,
-  type CircuitState,
   type Instant,
-  type ReadWebhook,
   type Webhook,
-  type WebhookLimit,
   type WebhookSettings,
 } from '@org/agent-messaging-core'
 import {
+  circuitAt,
   settingsIn,
-  toIso,
   webhookSettings,
-  type DisabledReason,
-} from '@org/agent-messaging-core/runtime'
+  type CircuitState,
+  type ReadWebhook,
+  type WebhookLimit,
+} from '@org/agent-messaging-core/host'
+import { toIso, type DisabledReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
 import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'

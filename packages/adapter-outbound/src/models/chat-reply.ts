@@ -1,9 +1,9 @@
+import type { Json } from '@org/agent-messaging-core'
 import {
   failedRun,
   isJsonObject,
   parseRunUsage,
   type EndedRun,
-  type Json,
   type RunOutcome,
   type RunUsage,
 } from '@org/agent-messaging-core/runtime'

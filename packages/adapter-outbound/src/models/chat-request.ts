@@ -1,4 +1,5 @@
-import type { JsonObject, TraceContext } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import type { TraceContext } from '@org/agent-messaging-core/runtime'
 import { ModelError, modelErrorIn, parsedJson } from './model-error.js'
 import type { OpenaiOptions } from './openai-options.js'
 

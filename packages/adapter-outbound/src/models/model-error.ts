@@ -1,4 +1,5 @@
-import { isJsonObject, parseJsonText, type Json } from '@org/agent-messaging-core/runtime'
+import type { Json } from '@org/agent-messaging-core'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 
 /** An error of the model's server, from the response's status or inside a response. */
 export class ModelError extends Error {

@@ -1,5 +1,5 @@
 import { unwrap } from '@org/agent-messaging-testing'
-import type { JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { parseOpenaiOptions, separateSecrets } from './openai-options.js'
 

@@ -1,16 +1,16 @@
+import type { JsonObject } from '@org/agent-messaging-core'
 import {
   agentHeadersProblem,
   failure,
   given,
   isLonger,
-  type JsonObject,
   orMissing,
-  type ParsedOptions,
-  type PortResult,
   remoteOptions,
-  type RuntimeOptionsSchema,
   success,
   unknownOption,
+  type ParsedOptions,
+  type PortResult,
+  type RuntimeOptionsSchema,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 

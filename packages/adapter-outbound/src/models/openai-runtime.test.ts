@@ -1,4 +1,5 @@
-import { success, type JsonObject, type RunRequest } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import { success, type RunRequest } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { anAgent, aRunRequest, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'

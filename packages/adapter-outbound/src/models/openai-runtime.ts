@@ -1,15 +1,15 @@
+import type { JsonObject } from '@org/agent-messaging-core'
 import {
-  type AgentRuntime,
-  type Crypto,
   failedRun,
   failure,
   given,
-  type JsonObject,
   parseJsonText,
+  success,
+  type AgentRuntime,
+  type Crypto,
   type RunningAgent,
   type RunOutcome,
   type RunRequest,
-  success,
 } from '@org/agent-messaging-core/runtime'
 import { Calls } from '../calls.js'
 import { ChatReply } from './chat-reply.js'

@@ -1,7 +1,7 @@
+import type { Agent } from '@org/agent-messaging-core'
 import {
   NO_CLAIMS,
   toAgent,
-  type Agent,
   type AgentRow,
   type AgentStore,
 } from '@org/agent-messaging-core/storage'

@@ -1,5 +1,6 @@
-import { MIN_JUMP_MS, type Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
 import type { Clock } from '@org/agent-messaging-core/runtime'
+import { MIN_JUMP_MS } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 
 export type DatabaseClockOptions = {

@@ -1,4 +1,4 @@
-import type { Unavailable } from '@org/agent-messaging-core/storage'
+import type { Unavailable } from '@org/agent-messaging-core'
 import type { PostgresClient } from './postgres-client.js'
 import { PostgresOpenError } from './open-error.js'
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { CLOSED, failure, success, type Stored } from '@org/agent-messaging-core/storage'
+import { failure, success } from '@org/agent-messaging-core/runtime'
+import { CLOSED, type Stored } from '@org/agent-messaging-core/storage'
 import type { Answer } from '@org/agent-messaging-sql-kit'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'

@@ -1,4 +1,5 @@
-import type { Agent, Storage } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'

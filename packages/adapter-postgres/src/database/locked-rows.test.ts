@@ -1,4 +1,5 @@
-import type { Agent, ClaimedDelivery, Message, Storage } from '@org/agent-messaging-core/storage'
+import type { Agent, Message } from '@org/agent-messaging-core'
+import type { ClaimedDelivery, Storage } from '@org/agent-messaging-core/storage'
 import {
   anEvent,
   aWebhook,

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Agent, Message } from '@org/agent-messaging-core'
 import {
   freezeEvent,
-  type Agent,
   type ClaimedDelivery,
-  type Message,
   type MessageRef,
   type NewMessage,
   type Storage,

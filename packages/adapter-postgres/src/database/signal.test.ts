@@ -6,7 +6,7 @@ import {
   describeWorkSignalContract,
 } from '@org/agent-messaging-testing/contract'
 import { fakeIds } from '@org/agent-messaging-testing'
-import type { Message } from '@org/agent-messaging-core/storage'
+import type { Message } from '@org/agent-messaging-core'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'

@@ -1,11 +1,11 @@
-import {
-  ShortLivedMap,
-  type ChunkRelay,
-  type Message,
-  type RelayNote,
-  type ResponseSignal,
-  type WaitingWork,
-  type WorkSignal,
+import type { Message } from '@org/agent-messaging-core'
+import { ShortLivedMap } from '@org/agent-messaging-core/runtime'
+import type {
+  ChunkRelay,
+  RelayNote,
+  ResponseSignal,
+  WaitingWork,
+  WorkSignal,
 } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { NotifyConnection } from './notify-connection.js'

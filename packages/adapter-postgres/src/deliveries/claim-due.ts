@@ -1,3 +1,4 @@
+import type { EventName, Instant } from '@org/agent-messaging-core'
 import {
   ClaimBudget,
   claimedDelivery,
@@ -8,8 +9,6 @@ import {
   type ClaimedDeliveries,
   type ClaimedDelivery,
   type ClaimedDeliveryRow,
-  type EventName,
-  type Instant,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'

@@ -1,4 +1,5 @@
-import type { Agent, ClaimedDelivery, Outgoing, Storage } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { ClaimedDelivery, Outgoing, Storage } from '@org/agent-messaging-core/storage'
 import {
   accepted,
   anEvent,

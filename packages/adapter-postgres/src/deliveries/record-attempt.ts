@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Webhook } from '@org/agent-messaging-core'
+import { success } from '@org/agent-messaging-core/runtime'
 import {
   afterAttemptColumns,
-  type AttemptRecord,
   changeWebhook,
+  toWebhook,
+  webhookColumns,
+  type AttemptRecord,
   type DeliveryStore,
   type RecordedAttempt,
   type Stored,
-  success,
-  toWebhook,
-  type Webhook,
-  webhookColumns,
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'

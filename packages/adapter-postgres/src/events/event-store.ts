@@ -1,6 +1,6 @@
+import { success } from '@org/agent-messaging-core/runtime'
 import {
   isAnotherEvent,
-  success,
   type EventPage,
   type EventsAfter,
   type EventStore,

@@ -1,16 +1,16 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
-  type ClaimedDeliveries,
-  type ClaimedDelivery,
   hookGets,
-  type Instant,
   matchesFilter,
-  type MessageRow,
   newClaimedDelivery,
   newDeliveryClaim,
   orderKeyOf,
-  type Outgoing,
   traceColumn,
   WAITING,
+  type ClaimedDeliveries,
+  type ClaimedDelivery,
+  type MessageRow,
+  type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'

@@ -1,3 +1,4 @@
+import type { Message, Page } from '@org/agent-messaging-core'
 import {
   matchesFields,
   MOST_TEXT_BYTES,
@@ -7,10 +8,8 @@ import {
   MESSAGE_SESSION_COLUMNS,
   toMessage,
   toPage,
-  type Message,
   type MessageRow,
   type MessageSearch,
-  type Page,
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'

@@ -1,20 +1,20 @@
+import type { ExecutionPrincipal } from '@org/agent-messaging-core'
+import type { EarlierTurn } from '@org/agent-messaging-core/runtime'
 import {
+  interruptedRun,
+  messageOf,
+  newestThatFit,
+  turnsOf,
   type Accepted,
   type ClaimedMessage,
   type ClaimRunnable,
-  type EarlierTurn,
-  type ExecutionPrincipal,
   type HistoryOf,
-  interruptedRun,
   type MessageFacts,
-  messageOf,
   type MessageStateKind,
   type MessageStore,
-  newestThatFit,
   type NewMessage,
   type RecordedRun,
   type RunRecord,
-  turnsOf,
 } from '@org/agent-messaging-core/storage'
 import {
   askPerson,

@@ -1,11 +1,6 @@
-import type { Invalid } from '@org/agent-messaging-core'
-import {
-  failure,
-  success,
-  type HostTransaction,
-  type PortResult,
-  type Unavailable,
-} from '@org/agent-messaging-core/storage'
+import type { Invalid, Unavailable } from '@org/agent-messaging-core'
+import { failure, success, type PortResult } from '@org/agent-messaging-core/runtime'
+import type { HostTransaction } from '@org/agent-messaging-core/storage'
 import type { EventEmitter } from 'node:events'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'

@@ -1,7 +1,7 @@
+import type { Webhook } from '@org/agent-messaging-core'
 import {
-  type Outgoing,
   toWebhook,
-  type Webhook,
+  type Outgoing,
   type WebhookEvent,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'

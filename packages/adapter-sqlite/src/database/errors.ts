@@ -1,6 +1,6 @@
 import { fullDiskOf } from '@org/agent-messaging-core/node'
 import Database from 'better-sqlite3'
-import type { Unavailable } from '@org/agent-messaging-core/storage'
+import type { Unavailable } from '@org/agent-messaging-core'
 
 /** The storage cannot be opened. The message is for the operator. */
 export class SqliteOpenError extends Error {

@@ -1,11 +1,7 @@
 import type { Database } from 'better-sqlite3'
-import {
-  CLOSED,
-  failure,
-  success,
-  type Stored,
-  type Unavailable,
-} from '@org/agent-messaging-core/storage'
+import type { Unavailable } from '@org/agent-messaging-core'
+import { failure, success } from '@org/agent-messaging-core/runtime'
+import { CLOSED, type Stored } from '@org/agent-messaging-core/storage'
 import { unavailable, unavailableBecause } from './errors.js'
 import { isPostponed, Transactions, type Collected } from './transaction.js'
 

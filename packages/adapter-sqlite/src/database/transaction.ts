@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { failure, success, type PortResult } from '@org/agent-messaging-core/storage'
+import { failure, success, type PortResult } from '@org/agent-messaging-core/runtime'
 import { isBusy } from './errors.js'
 
 /** A transaction that fails to begin or to commit says nothing about its operations. */

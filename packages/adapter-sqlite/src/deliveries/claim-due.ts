@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
   ClaimBudget,
   claimedDelivery,
@@ -8,8 +9,6 @@ import {
   type ClaimedDeliveries,
   type ClaimedDelivery,
   type ClaimedDeliveryRow,
-  type Instant,
-  type Webhook,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { atMost } from '../database/statements.js'

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import { WAITING, type Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
+import { WAITING } from '@org/agent-messaging-core/storage'
 
 /** Finds the first open delivery with an order key. The index ends with `seq`. */
 export const firstOfOrderSql = (orderKey: string): string =>

@@ -1,15 +1,15 @@
+import type { Webhook } from '@org/agent-messaging-core'
 import {
   afterAttemptColumns,
   attemptCounts,
-  type AttemptRecord,
   changeWebhook,
+  headerLines,
+  toWebhook,
+  webhookColumns,
+  type AttemptRecord,
   type DeliveryAttempt,
   type DeliveryStatus,
-  headerLines,
   type RecordedAttempt,
-  toWebhook,
-  type Webhook,
-  webhookColumns,
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { EventName, Instant } from '@org/agent-messaging-core'
 import {
   hookGets,
   matchesFilter,
@@ -9,8 +10,6 @@ import {
   WAITING,
   type ClaimedDeliveries,
   type ClaimedDelivery,
-  type EventName,
-  type Instant,
   type MessageRow,
   type Outgoing,
   type WebhookEvent,

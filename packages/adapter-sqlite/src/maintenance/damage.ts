@@ -1,7 +1,7 @@
 import { fullDiskOf } from '@org/agent-messaging-core/node'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import type { Unavailable } from '@org/agent-messaging-core/storage'
+import type { Unavailable } from '@org/agent-messaging-core'
 import { requireFittingNode } from '../schema/require-node.js'
 import {
   damageReport,

@@ -1,14 +1,13 @@
 import type { Database } from 'better-sqlite3'
+import type { Message, Page } from '@org/agent-messaging-core'
 import {
   isInScope,
   matchesFields,
   searchPath,
   toMessage,
   toPage,
-  type Message,
   type MessageRow,
   type MessageSearch,
-  type Page,
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'

@@ -1,24 +1,23 @@
+import type { ExecutionPrincipal } from '@org/agent-messaging-core'
+import type { EarlierTurn, Turn } from '@org/agent-messaging-core/runtime'
 import {
   allowedAttempts,
   claimedAttempt,
-  type ClaimedMessage,
-  type ClaimRunnable,
-  type EarlierTurn,
-  type ExecutionPrincipal,
-  type HistoryOf,
   holdsRun,
   interruptedRun,
   isExhausted,
   messageOf,
-  type MessageRow,
-  type MessageStore,
   newestThatFit,
   NO_CLAIMS,
+  toMessage,
+  turnsOf,
+  type ClaimedMessage,
+  type ClaimRunnable,
+  type HistoryOf,
+  type MessageRow,
+  type MessageStore,
   type RecordedRun,
   type RunRecord,
-  toMessage,
-  type Turn,
-  turnsOf,
 } from '@org/agent-messaging-core/storage'
 import {
   askPerson,

@@ -1,4 +1,4 @@
-import type { Message } from '@org/agent-messaging-core/storage'
+import type { Message } from '@org/agent-messaging-core'
 import {
   anAgent,
   aProject,

@@ -1,14 +1,12 @@
+import type { Message, Page } from '@org/agent-messaging-core'
+import { failure, success } from '@org/agent-messaging-core/runtime'
 import {
   CALLER_LEFT,
-  failure,
   matchesFields,
-  type Message,
+  MOST_TEXT_BYTES,
   type MessageSearch,
   type MessageStore,
-  MOST_TEXT_BYTES,
-  type Page,
   type PageOf,
-  success,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { setImmediate } from 'node:timers/promises'

@@ -1,9 +1,5 @@
-import {
-  takeTokens,
-  type BucketLevel,
-  type Instant,
-  type TokenTake,
-} from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
+import { takeTokens, type BucketLevel, type TokenTake } from '@org/agent-messaging-core/storage'
 import type { Database, Statement } from 'better-sqlite3'
 import type { Collected } from '../database/transaction.js'
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
 import { atMost } from '../database/statements.js'
 
 type Enqueue = {

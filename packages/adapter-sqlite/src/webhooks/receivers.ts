@@ -1,9 +1,5 @@
-import {
-  toWebhook,
-  type EventName,
-  type Webhook,
-  type WebhookRow,
-} from '@org/agent-messaging-core/storage'
+import type { EventName, Webhook } from '@org/agent-messaging-core'
+import { toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
 import { selectWebhook } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
 import { dialect } from '../database/operations.js'

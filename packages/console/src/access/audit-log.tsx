@@ -1,10 +1,6 @@
-import {
-  ACTOR_KINDS,
-  AUDIT_ACTIONS,
-  type AuditEntry,
-  type MessagingService,
-} from '@org/agent-messaging-core'
+import type { AuditEntry, MessagingService } from '@org/agent-messaging-core'
 import { isStorableText } from '@org/agent-messaging-core/runtime'
+import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'

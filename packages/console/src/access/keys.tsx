@@ -1,12 +1,12 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
 import {
   MessagingError,
+  PERMISSIONS,
   type Actor,
   type ApiKey,
   type Instant,
   type Permission,
-  PERMISSIONS,
 } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'

@@ -1,5 +1,5 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
-import type { PortalSession } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
+import type { PortalSession } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { textIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'

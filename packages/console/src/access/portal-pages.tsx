@@ -1,4 +1,4 @@
-import type { PortalSession } from '@org/agent-messaging-core'
+import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 

@@ -1,4 +1,4 @@
-import type { PortalPermission } from '@org/agent-messaging-core'
+import type { PortalPermission } from '@org/agent-messaging-core/host'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../../test/scene.js'
 import { pageRoutes } from '../console.js'

@@ -1,5 +1,5 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Project } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { auditLogPage } from './audit-log.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { can, idIn, pageOf, textIn } from '../parts/input.js'

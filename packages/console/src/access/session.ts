@@ -1,5 +1,5 @@
-import { orUndefined } from '@org/agent-messaging-core/runtime'
 import { MessagingError, type ApiKey, type MessagingService } from '@org/agent-messaging-core'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'

@@ -1,5 +1,5 @@
-import { errorIn, orUndefined } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Permission } from '@org/agent-messaging-core'
+import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { can, textIn } from '../parts/input.js'

@@ -1,5 +1,6 @@
-import { orUndefined } from '@org/agent-messaging-core/runtime'
-import { circuitAt, type PageOf, type WebhookDelivery } from '@org/agent-messaging-core'
+import type { WebhookDelivery } from '@org/agent-messaging-core'
+import { orUndefined, circuitAt } from '@org/agent-messaging-core/host'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { DeliveryPage } from './delivery-page.js'
 import { deliveryColumns, detailsOf, listHeld, mergePages } from './delivery-table.js'
 import {

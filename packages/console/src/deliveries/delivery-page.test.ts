@@ -1,4 +1,4 @@
-import type { DeliveryAttempt } from '@org/agent-messaging-core'
+import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { curlOf } from './delivery-page.js'
 

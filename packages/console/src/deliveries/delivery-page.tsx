@@ -1,9 +1,6 @@
-import {
-  type DeliveryAttempt,
-  type DeliveryDetail,
-  deliveryStatusOf,
-  type Webhook,
-} from '@org/agent-messaging-core'
+import type { DeliveryDetail, Webhook } from '@org/agent-messaging-core'
+import { deliveryStatusOf } from '@org/agent-messaging-core/host'
+import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { JsonView } from '../parts/json-view.js'
 import { BASE } from '../options.js'

@@ -1,14 +1,13 @@
-import { unless } from '@org/agent-messaging-core/runtime'
-import {
-  circuitAt,
-  type DeliveryDetail,
-  type Instant,
-  type MessagingService,
-  type Page,
-  type PageOf,
-  type Webhook,
-  type WebhookDelivery,
+import type {
+  DeliveryDetail,
+  Instant,
+  MessagingService,
+  Page,
+  Webhook,
+  WebhookDelivery,
 } from '@org/agent-messaging-core'
+import { unless, circuitAt } from '@org/agent-messaging-core/host'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { BASE } from '../options.js'
 import { Id, Status, Time } from '../parts/parts.js'
 import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'

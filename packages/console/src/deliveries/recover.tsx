@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '@org/agent-messaging-core'
+import type { DeliveryFilter } from '@org/agent-messaging-core/storage'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'

@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  MessagingError,
-  type Agent,
-  isFinal,
-  type Message,
-  type Page,
-} from '@org/agent-messaging-core'
-import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
+import { MessagingError, type Agent, type Message, type Page } from '@org/agent-messaging-core'
+import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core/storage'
 import { raw } from 'hono/html'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'

@@ -1,5 +1,5 @@
-import { orUndefined } from '@org/agent-messaging-core/runtime'
 import type { Agent, AnswerStream, Message, MessagingService } from '@org/agent-messaging-core'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import { Turn, versionOf } from './conversation.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'

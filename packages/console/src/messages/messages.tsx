@@ -1,4 +1,13 @@
-import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
+import {
+  MessagingError,
+  type DeliveryDetail,
+  type Message,
+  type MessageRun,
+  type Webhook,
+  type WebhookDelivery,
+} from '@org/agent-messaging-core'
+import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/host'
+import { isFinal } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { can, idIn, pageOf, projectIn } from '../parts/input.js'
@@ -8,15 +17,6 @@ import { BASE } from '../options.js'
 import { type Columns, Empty, listPage, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
-import {
-  MessagingError,
-  type DeliveryDetail,
-  isFinal,
-  type Message,
-  type MessageRun,
-  type Webhook,
-  type WebhookDelivery,
-} from '@org/agent-messaging-core'
 import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'

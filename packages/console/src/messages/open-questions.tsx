@@ -1,4 +1,4 @@
-import { orUndefined } from '@org/agent-messaging-core/runtime'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import type { ConsoleDeps, Env } from '../context.js'
 import type { Count } from '../parts/parts.js'

@@ -1,4 +1,5 @@
-import { PERMISSIONS, type PortalPermission } from '@org/agent-messaging-core'
+import { PERMISSIONS } from '@org/agent-messaging-core'
+import type { PortalPermission } from '@org/agent-messaging-core/host'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, scene } from '../../test/scene.js'
 

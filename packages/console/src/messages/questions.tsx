@@ -1,5 +1,6 @@
 import type { Message } from '@org/agent-messaging-core'
-import { type AnswerField, answerFields, openInput } from '@org/agent-messaging-core/runtime'
+import { answerFields, type AnswerField } from '@org/agent-messaging-core/host'
+import { openInput } from '@org/agent-messaging-core/storage'
 import { BASE } from '../options.js'
 import { Facts, Time } from '../parts/parts.js'
 import type { Field } from '../parts/fields.js'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent, SendInput } from '@org/agent-messaging-core'
-import { errorIn, isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { type Form, textIn } from '../parts/input.js'
 import { Fields, PostForm } from '../parts/fields.js'
 import type { ConsoleDeps } from '../context.js'

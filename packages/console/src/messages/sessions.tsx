@@ -1,5 +1,5 @@
-import { unless } from '@org/agent-messaging-core/runtime'
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
+import { unless } from '@org/agent-messaging-core/host'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../agents.js'

@@ -1,5 +1,5 @@
 import type { Instant } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import { toIso } from '@org/agent-messaging-core/storage'
 import { localTime, useView } from './zone.js'
 
 export type Series = {

@@ -1,4 +1,5 @@
-import { type Setting, type Settings, toIso } from '@org/agent-messaging-core/runtime'
+import type { Setting, Settings } from '@org/agent-messaging-core/host'
+import { toIso } from '@org/agent-messaging-core/storage'
 import type { Child, JSX } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
 import { type Form, textIn } from './input.js'

@@ -1,5 +1,7 @@
-import type { PageOf, Permission } from '@org/agent-messaging-core'
-import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Permission } from '@org/agent-messaging-core'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName } from '@org/agent-messaging-core/host'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
 

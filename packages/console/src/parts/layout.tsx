@@ -1,5 +1,5 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'

@@ -1,11 +1,5 @@
-import type {
-  AllCounts,
-  Backlog,
-  Instant,
-  MessagingService,
-  ProjectStats,
-  StatsRow,
-} from '@org/agent-messaging-core'
+import type { Instant, MessagingService, ProjectStats } from '@org/agent-messaging-core'
+import type { AllCounts, Backlog, StatsRow } from '@org/agent-messaging-core/host'
 import type { Series } from './charts.js'
 import type { Filter } from './filter.js'
 

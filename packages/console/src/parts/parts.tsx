@@ -1,5 +1,5 @@
-import type { DeliveryFilter, Instant, MessagingService } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import type { Instant, MessagingService } from '@org/agent-messaging-core'
+import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
 import { localTime, useView } from './zone.js'

@@ -1,5 +1,5 @@
 import type { ServiceError } from '@org/agent-messaging-core'
-import { type ByKind, entryFor, textOf } from '@org/agent-messaging-core/runtime'
+import { entryFor, textOf, type ByKind } from '@org/agent-messaging-core/host'
 
 /** What the pages say in other words than every interface. */
 const texts: Partial<ByKind<ServiceError, string>> = {

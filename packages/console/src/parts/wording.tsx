@@ -1,17 +1,12 @@
+import type { Instant, Webhook } from '@org/agent-messaging-core'
+import type { Outcome } from '@org/agent-messaging-core/runtime'
 import {
   circuitAt,
   deliveryStatusOf,
-  type Instant,
   type RunEndReason,
-  type Webhook,
   type WebhookLimit,
-} from '@org/agent-messaging-core'
-import type {
-  AgentState,
-  DeliveryState,
-  MessageStateKind,
-  Outcome,
-} from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
+import type { AgentState, DeliveryState, MessageStateKind } from '@org/agent-messaging-core/storage'
 import { type Label, relative, span, type Tone } from './parts.js'
 import { BASE } from '../options.js'
 

@@ -1,7 +1,6 @@
-import { webhookSettings } from '@org/agent-messaging-core/runtime'
+import { webhookSettings, type WebhookFilter } from '@org/agent-messaging-core/host'
 import { expect, it } from 'vitest'
 import { settingsIn, textsOf } from '../parts/fields.js'
-import type { WebhookFilter } from '@org/agent-messaging-core'
 import { filterOf, filterTexts, NO_FILTER } from './webhook-form.js'
 
 const CLEARED = {

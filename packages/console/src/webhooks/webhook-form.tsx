@@ -1,16 +1,12 @@
-import {
-  EVENT_NAMES,
-  type MessagingService,
-  type MetadataCondition,
-  type WebhookFilter,
-  type WebhookSettings,
-} from '@org/agent-messaging-core'
+import { EVENT_NAMES, type MessagingService, type WebhookSettings } from '@org/agent-messaging-core'
+import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import {
   orUndefined,
-  parseJsonText,
   sendingSettings,
   webhookSettings,
-} from '@org/agent-messaging-core/runtime'
+  type MetadataCondition,
+  type WebhookFilter,
+} from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {

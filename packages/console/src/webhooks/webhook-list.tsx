@@ -1,9 +1,6 @@
-import {
-  defaultLimits,
-  type Instant,
-  type ReadWebhook,
-  type Webhook,
-} from '@org/agent-messaging-core'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
+import type { ReadWebhook } from '@org/agent-messaging-core/host'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'

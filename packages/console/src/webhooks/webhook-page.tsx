@@ -1,13 +1,11 @@
-import type {
-  DeliveryDetail,
-  Instant,
-  LastFailure,
-  ReadWebhook,
-  Webhook,
-  WebhookFilter,
-  WebhookLimit,
-} from '@org/agent-messaging-core'
-import { webhookSettings } from '@org/agent-messaging-core/runtime'
+import type { DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
+import {
+  webhookSettings,
+  type ReadWebhook,
+  type WebhookFilter,
+  type WebhookLimit,
+} from '@org/agent-messaging-core/host'
+import type { LastFailure } from '@org/agent-messaging-core/storage'
 import type { ConsoleDeps } from '../context.js'
 import {
   deliveryColumns,

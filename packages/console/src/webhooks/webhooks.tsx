@@ -1,4 +1,5 @@
-import type { ByActor, MessagingService, Webhook } from '@org/agent-messaging-core'
+import type { MessagingService, Webhook } from '@org/agent-messaging-core'
+import { orUndefined, errorIn, webhookSettings, type ByActor } from '@org/agent-messaging-core/host'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
 import { secretPage, show, showDone, showFound } from '../parts/layout.js'
@@ -16,7 +17,6 @@ import {
 } from './webhook-form.js'
 import { listPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
-import { orUndefined, errorIn, webhookSettings } from '@org/agent-messaging-core/runtime'
 import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
 

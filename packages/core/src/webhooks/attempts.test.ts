@@ -1,4 +1,4 @@
-import { success } from '@org/agent-messaging-core/storage'
+import { success } from '@org/agent-messaging-core/runtime'
 import { expect, it } from 'vitest'
 import { localSignal } from '../messages/local-signal.js'
 import { defaultPolicy } from '../policy.js'

@@ -1,4 +1,4 @@
-import { success, failure } from '@org/agent-messaging-core/storage'
+import { success, failure } from '@org/agent-messaging-core/runtime'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'

@@ -1,5 +1,6 @@
-import { errorOf, type Message } from '@org/agent-messaging-core'
-import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Message, JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { errorOf } from '@org/agent-messaging-core/host'
 import { errorObject } from '../errors.js'
 import { itemId, responseId } from '../ids.js'
 import { questionOf } from '../question.js'

@@ -1,5 +1,6 @@
 import type { Message } from '@org/agent-messaging-core'
-import { isJsonObject, errorIn } from '@org/agent-messaging-core/runtime'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { errorIn } from '@org/agent-messaging-core/host'
 import { callerOf, type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { EndpointError } from '../errors.js'

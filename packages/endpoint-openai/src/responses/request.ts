@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import { fieldProblem, problem, RESPONSE_FIELDS } from '../fields.js'
 import { parseResponseId, type MessageRef } from '../ids.js'

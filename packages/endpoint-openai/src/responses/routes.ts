@@ -1,6 +1,5 @@
-import { errorIn } from '@org/agent-messaging-core/runtime'
-import type { Agent, Message } from '@org/agent-messaging-core'
-import type { JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Agent, Message, JsonObject } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
   callerOf,

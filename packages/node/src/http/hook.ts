@@ -1,5 +1,5 @@
 import type { Access } from '@org/agent-messaging-core'
-import { accessProblem, isRefusal } from '@org/agent-messaging-core/runtime'
+import { accessProblem, isRefusal } from '@org/agent-messaging-core/host'
 import { RequestRefusal, User, type Authenticate } from '@org/agent-messaging-http-kit'
 
 /**

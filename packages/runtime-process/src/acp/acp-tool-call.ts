@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { PermissionOption } from '@agentclientprotocol/sdk'
+import type { Json } from '@org/agent-messaging-core'
 import {
   beginningOf,
   canonicalJson,
   isStorableText,
   type AskingRun,
-  type Json,
 } from '@org/agent-messaging-core/runtime'
 import type { ToolKind } from './acp-permissions.js'
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type JsonObject, isJsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../settings/config-values.js'

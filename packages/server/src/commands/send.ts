@@ -9,7 +9,8 @@ import {
   type NewMessage,
   type Sent,
 } from '@org/agent-messaging-client'
-import { given, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject } from '@org/agent-messaging-core'
+import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import type { Config } from '../settings/config.js'
 import { devFiles } from '../settings/dev-files.js'

@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
+import { masterKeyProblemOfCopy } from '@org/agent-messaging-core/host'
 import {
   backupSqlite,
   restoreSqlite,
@@ -11,7 +13,6 @@ import {
 import type { Command } from 'commander'
 import { configuredCrypto, devFiles, masterKeyLocation } from '../settings/dev-files.js'
 import { loadConfig } from '../settings/load-config.js'
-import { masterKeyProblemOfCopy, type Crypto } from '@org/agent-messaging-core/runtime'
 import { openDatabase, schemaVersion, isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from '../operator-error.js'
 import { quoted, shellWord } from '../terminal.js'

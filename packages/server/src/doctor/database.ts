@@ -1,11 +1,12 @@
+import { defaultPolicy } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import {
-  defaultPolicy,
   HOLD_CAUSES,
   STATS_STEPS,
+  matchingKey,
   type Backlog,
   type HoldCause,
-} from '@org/agent-messaging-core'
-import { matchingKey, type Crypto } from '@org/agent-messaging-core/runtime'
+} from '@org/agent-messaging-core/host'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { findSqliteDamage } from '@org/agent-messaging-adapter-sqlite'
 import {

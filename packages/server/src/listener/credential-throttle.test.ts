@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { randomBytes } from 'node:crypto'
-import { newApiKey } from '@org/agent-messaging-core/runtime'
+import { newApiKey } from '@org/agent-messaging-core/host'
 import { fakeClock } from '@org/agent-messaging-testing'
 import { expect, it, onTestFinished } from 'vitest'
 import {

@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isConsolePath } from '@org/agent-messaging-console/path'
 import type { Unavailable } from '@org/agent-messaging-core'
-import {
-  errorIn,
-  isMistyped,
-  retrySecondsOf,
-  textOf,
-  TurnQueue,
-  type Clock,
-} from '@org/agent-messaging-core/runtime'
+import { TurnQueue, type Clock } from '@org/agent-messaging-core/runtime'
+import { errorIn, isMistyped, retrySecondsOf, textOf } from '@org/agent-messaging-core/host'
 import { err, ok } from 'neverthrow'
 import { getPath } from 'hono/utils/url'
 import ipaddr from 'ipaddr.js'

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
+import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/host'
 import { addressGuard } from '@org/agent-messaging-adapter-outbound'
 import { z } from 'zod'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'

@@ -1,4 +1,5 @@
-import { defaultPolicy, type Policy, type QuotaPolicy } from '@org/agent-messaging-core'
+import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import type { QuotaPolicy } from '@org/agent-messaging-core/host'
 import { err, ok, type Result } from 'neverthrow'
 import type { z } from 'zod'
 import {

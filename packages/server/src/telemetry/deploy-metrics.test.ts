@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { HOLD_CAUSES, type HoldCause } from '@org/agent-messaging-core'
 import type { Fact } from '@org/agent-messaging-core/runtime'
+import { HOLD_CAUSES, type HoldCause } from '@org/agent-messaging-core/host'
 import { expect, it } from 'vitest'
 import { createMetrics } from './metrics.js'
 

@@ -1,4 +1,5 @@
-import { levelOfFact, toIso, type Telemetry } from '@org/agent-messaging-core/runtime'
+import { levelOfFact, type Telemetry } from '@org/agent-messaging-core/runtime'
+import { toIso } from '@org/agent-messaging-core/storage'
 import type { ProgramLog } from '@org/agent-messaging-runtime-process'
 import {
   destination,

@@ -1,5 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import { orUndefined, type Telemetry } from '@org/agent-messaging-core/runtime'
+import type { Telemetry } from '@org/agent-messaging-core/runtime'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { MetricsText, RequestFacts } from '@org/agent-messaging-adapter-http'
 import { factMetrics } from './fact-metrics.js'
 import { instruments, type Instruments, type Instrument } from './instruments.js'

@@ -1,4 +1,5 @@
-import { toIso, type Clock, type Fact, type Telemetry } from '@org/agent-messaging-core/runtime'
+import type { Clock, Fact, Telemetry } from '@org/agent-messaging-core/runtime'
+import { toIso } from '@org/agent-messaging-core/storage'
 import type { Logger } from './logging.js'
 
 type Outage = {

@@ -1,9 +1,5 @@
-import {
-  HOLD_CAUSES,
-  type Backlog,
-  type Instant,
-  type MessagingService,
-} from '@org/agent-messaging-core'
+import type { Instant, MessagingService } from '@org/agent-messaging-core'
+import { HOLD_CAUSES, type Backlog } from '@org/agent-messaging-core/host'
 import type { Instruments } from './instruments.js'
 
 type Load = ReturnType<MessagingService['host']['load']>

@@ -1,4 +1,4 @@
-import { orUndefined } from '@org/agent-messaging-core/runtime'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import { refusalOf } from '@org/agent-messaging-testing'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { newApiKey } from '@org/agent-messaging-core/runtime'
+import { newApiKey } from '@org/agent-messaging-core/host'
 import { expect, it, onTestFinished } from 'vitest'
 import { proxyOn } from '../../../adapter-outbound/test/proxy.js'
 import { realServer } from './real-server.js'

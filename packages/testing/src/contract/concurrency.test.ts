@@ -1,6 +1,7 @@
 import { mapped, unwrap } from '../unwrap.js'
 import { describe, expect, it } from 'vitest'
-import { type Storage, success } from '@org/agent-messaging-core/storage'
+import { success } from '@org/agent-messaging-core/runtime'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { memoryStorage } from '../memory/memory-storage.js'
 import { ROUNDS, violations } from './concurrency.js'
 import { SECOND } from './scene.js'

@@ -1,13 +1,15 @@
-import type { Outcome } from '@org/agent-messaging-core/runtime'
 import type {
   EventName,
   Instant,
-  AfterRun,
   Message,
   Webhook,
+  DeliveryDetail,
+} from '@org/agent-messaging-core'
+import type { Outcome } from '@org/agent-messaging-core/runtime'
+import type {
+  AfterRun,
   AttemptRecord,
   ClaimedDelivery,
-  DeliveryDetail,
   ClaimedMessage,
   HeldRun,
 } from '@org/agent-messaging-core/storage'

@@ -1,5 +1,5 @@
+import type { Instant } from '@org/agent-messaging-core'
 import type {
-  Instant,
   DeferredState,
   AttemptRecord,
   ClaimDue,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import type { Agent } from '@org/agent-messaging-core'
 import type {
-  Agent,
   AfterAttempt,
   WebhookEvent,
   ClaimedDelivery,

@@ -1,9 +1,6 @@
+import type { Agent, Instant, Message, Webhook } from '@org/agent-messaging-core'
 import type {
-  Agent,
   WebhookEvent,
-  Instant,
-  Message,
-  Webhook,
   ClaimedDelivery,
   Outgoing,
   Cancelled,

@@ -4,10 +4,9 @@ import type {
   Message,
   Webhook,
   DeliveryDetail,
-  Storage,
   Page,
-  PageOf,
-} from '@org/agent-messaging-core/storage'
+} from '@org/agent-messaging-core'
+import type { Storage, PageOf } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject, aWebhook, PROJECT_ID } from '../builders.js'
 import {
   answerOf,

@@ -1,5 +1,6 @@
-import { toIso, type Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
 import type { Clock } from '@org/agent-messaging-core/runtime'
+import { toIso } from '@org/agent-messaging-core/storage'
 
 /**
  * A clock that stands still until the test moves it. Sleepers wake in the order of their times,

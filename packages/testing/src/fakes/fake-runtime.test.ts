@@ -1,6 +1,6 @@
 import { unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
-import type { RunError } from '@org/agent-messaging-core/storage'
+import type { RunError } from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest } from '../builders.js'
 import { fakeRuntime, type FakeRuntimeOptions } from './fake-runtime.js'
 

@@ -1,16 +1,16 @@
 import {
-  type AgentRuntime,
-  type AskingRun,
   failedRun,
   failure,
+  success,
+  type AgentRuntime,
+  type AskingRun,
   type OnExit,
   type RunningAgent,
   type RunOutcome,
   type RunRequest,
   type RuntimeAgent,
-  success,
+  type RunError,
 } from '@org/agent-messaging-core/runtime'
-import type { RunError } from '@org/agent-messaging-core/storage'
 
 export type FakeRuntimeOptions = Partial<
   Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>

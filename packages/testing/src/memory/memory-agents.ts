@@ -1,14 +1,11 @@
+import type { AuditEntry, Agent, Instant, Page } from '@org/agent-messaging-core'
 import {
-  type AuditEntry,
   mayChangeRuntime,
-  type Agent,
-  type Instant,
   type AgentChange,
   type AgentStore,
   type OwnRequest,
   type StateChange,
   type ClaimedDeliveries,
-  type Page,
   type PageOf,
   type ResealedRows,
   type ResealStep,

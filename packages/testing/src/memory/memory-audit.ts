@@ -1,9 +1,8 @@
+import type { AuditEntry, Page } from '@org/agent-messaging-core'
 import {
   isAuditedChange,
-  type AuditEntry,
   type AuditFilter,
   type AuditStore,
-  type Page,
   type PageOf,
   type Purge,
 } from '@org/agent-messaging-core/storage'

@@ -1,22 +1,19 @@
+import type { Message, SessionSummary, Page } from '@org/agent-messaging-core'
+import type { Turn } from '@org/agent-messaging-core/runtime'
+import { changedAt, progressOf, statusOf } from '@org/agent-messaging-core/host'
 import {
   isInScope,
   newestThatFit,
   turnsOf,
-  type Turn,
-  type Message,
+  matchesSearch,
   type HistoryOf,
   type InScope,
   type SessionScope,
   type MessageFilter,
   type MessageSearch,
   type SessionsOf,
-  type SessionSummary,
-  type Page,
   type PageOf,
-  matchesSearch,
 } from '@org/agent-messaging-core/storage'
-import { changedAt, progressOf } from '@org/agent-messaging-core/runtime'
-import { statusOf } from '@org/agent-messaging-core'
 import { ofProject, type Memory, type MessageRow, type Session } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
 import { findSession, sessionOf } from './memory-sessions.js'

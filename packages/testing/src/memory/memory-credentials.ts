@@ -1,15 +1,11 @@
+import type { ApiKey, AuditEntry, Instant, Project, Page } from '@org/agent-messaging-core'
 import {
   ENDED_SIGN_IN,
   toIso,
-  type ApiKey,
-  type AuditEntry,
-  type Instant,
   hasLimits,
   type CredentialStore,
-  type Project,
   type ProjectChange,
   type SignIn,
-  type Page,
   type PageOf,
 } from '@org/agent-messaging-core/storage'
 import type { Immediate, Memory } from './memory.js'

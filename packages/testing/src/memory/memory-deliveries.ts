@@ -1,23 +1,28 @@
+import type {
+  AuditEntry,
+  WebhookDelivery,
+  Instant,
+  Webhook,
+  DeliveryDetail,
+  Page,
+} from '@org/agent-messaging-core'
+import { circuitAt } from '@org/agent-messaging-core/host'
 import {
-  type AuditEntry,
   openDeliveries,
-  type OpenQueue,
   ClaimBudget,
   decideRedelivery,
   keepsOrder,
-  type CancelReason,
-  type OperatorReason,
-  type WebhookDelivery,
   isForEndUser,
-  type WebhookEvent,
   attemptCounts,
   isHook,
-  type Instant,
   leaseEnd,
   heldByProbe,
   readyToProbe,
   changeWebhook,
-  type Webhook,
+  type OpenQueue,
+  type CancelReason,
+  type OperatorReason,
+  type WebhookEvent,
   type AttemptRecord,
   type CancelStale,
   type ClaimDue,
@@ -25,7 +30,6 @@ import {
   type ClaimedDelivery,
   type DeliveriesOfMessages,
   type DeliveryBacklog,
-  type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryPurge,
   type DeliveryStore,
@@ -37,11 +41,9 @@ import {
   type Redelivered,
   type ReleasedClaim,
   type SenderLease,
-  type Page,
   type PageOf,
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
-import { circuitAt } from '@org/agent-messaging-core'
 import { recorded } from './memory-audit.js'
 import {
   dueAt,

@@ -1,8 +1,8 @@
-import { deliveryStatusOf } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core'
+import { deliveryStatusOf } from '@org/agent-messaging-core/host'
 import type {
   DeliveryState,
   WebhookEvent,
-  Instant,
   RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
 import type { DeliveryRow, Memory } from './memory.js'

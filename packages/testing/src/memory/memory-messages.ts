@@ -1,17 +1,18 @@
+import type { Instant, Message, MessageRun, SessionSummary, Page } from '@org/agent-messaging-core'
+import type { Turn } from '@org/agent-messaging-core/runtime'
+import { isSettled } from '@org/agent-messaging-core/host'
 import {
   holdsRun,
   interruptedRun,
   MOST_PAST_RUNS,
   newMessageClaim,
   runsOf,
-  type Turn,
-  type Instant,
   isFinal,
   isRetryable,
-  type Message,
-  type MessageState,
   isEndUser,
   takeTokens,
+  isWaitingFor,
+  type MessageState,
   type Accepted,
   type Asking,
   type Cancellation,
@@ -29,7 +30,6 @@ import {
   type MessageErasure,
   type MessageFilter,
   type MessageRef,
-  type MessageRun,
   type MetadataChange,
   type MessageSearch,
   type MessageStore,
@@ -41,13 +41,9 @@ import {
   type SessionErasure,
   type SessionMemory,
   type SessionsOf,
-  type SessionSummary,
-  type Page,
   type PageOf,
   type Purge,
-  isWaitingFor,
 } from '@org/agent-messaging-core/storage'
-import { isSettled } from '@org/agent-messaging-core/runtime'
 import { recorded } from './memory-audit.js'
 import {
   history,

@@ -1,4 +1,4 @@
-import type { WebhookDelivery, Instant } from '@org/agent-messaging-core/storage'
+import type { WebhookDelivery, Instant } from '@org/agent-messaging-core'
 import { isOpen } from './memory-delivery-rows.js'
 import type { DeliveryRow, Memory } from './memory.js'
 

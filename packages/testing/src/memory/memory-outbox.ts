@@ -1,13 +1,12 @@
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
-  type DeliveryState,
   orderKeyOf,
-  type WebhookEvent,
   newDeliveryClaim,
-  type Instant,
   isHook,
-  type HookOfMessage,
   matchesFilter,
-  type Webhook,
+  type DeliveryState,
+  type WebhookEvent,
+  type HookOfMessage,
   type ClaimedDeliveries,
   type ClaimedDelivery,
   type Outgoing,

@@ -1,4 +1,5 @@
-import type { Page, PageOf } from '@org/agent-messaging-core/storage'
+import type { Page } from '@org/agent-messaging-core'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 
 /** Ids grow with time, so they order the rows. A cursor whose row was deleted keeps its place. */
 export function newestFirst<T extends { readonly id: string }>(

@@ -1,10 +1,5 @@
-import {
-  type AuditEntry,
-  type Instant,
-  canOpen,
-  type PortalSession,
-  type PortalStore,
-} from '@org/agent-messaging-core/storage'
+import type { AuditEntry, Instant } from '@org/agent-messaging-core'
+import { canOpen, type PortalSession, type PortalStore } from '@org/agent-messaging-core/storage'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { recorded } from './memory-audit.js'
 

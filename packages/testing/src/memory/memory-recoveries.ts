@@ -1,12 +1,9 @@
+import type { AuditEntry, Instant, Recovery, Page } from '@org/agent-messaging-core'
 import {
-  type AuditEntry,
-  type Instant,
   recoveryAfterPage,
   recoveryState,
-  type Recovery,
   type RecoveryStore,
   type RecoveryTask,
-  type Page,
   type PageOf,
   type Purge,
 } from '@org/agent-messaging-core/storage'

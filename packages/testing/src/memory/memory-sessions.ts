@@ -1,10 +1,9 @@
+import type { Instant, Message } from '@org/agent-messaging-core'
 import {
-  type Instant,
   allowedAttempts,
   claimedAttempt,
   interruptedRun,
   isExhausted,
-  type Message,
   type ClaimedMessage,
 } from '@org/agent-messaging-core/storage'
 import type { Memory, MessageRow, Session } from './memory.js'

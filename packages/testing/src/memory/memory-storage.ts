@@ -1,10 +1,5 @@
-import {
-  CLOSED,
-  failure,
-  success,
-  type Storage,
-  type Stored,
-} from '@org/agent-messaging-core/storage'
+import { failure, success } from '@org/agent-messaging-core/runtime'
+import { CLOSED, type Storage, type Stored } from '@org/agent-messaging-core/storage'
 import { newMemory, type Immediate, type Memory } from './memory.js'
 import { MemoryAgents } from './memory-agents.js'
 import { MemoryAudit } from './memory-audit.js'

@@ -1,13 +1,12 @@
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
-  type AgentState,
   afterJump,
   decideMove,
+  type AgentState,
   type JumpReport,
   type MoveResult,
   type DeliveryState,
-  type Instant,
   type MessageState,
-  type Webhook,
 } from '@org/agent-messaging-core/storage'
 import type { Memory } from './memory.js'
 

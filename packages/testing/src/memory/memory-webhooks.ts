@@ -1,12 +1,10 @@
+import type { AuditEntry, Webhook, Page } from '@org/agent-messaging-core'
 import {
-  type AuditEntry,
   decideHook,
   isHook,
-  type HookOfMessage,
   changeWebhook,
-  type Webhook,
+  type HookOfMessage,
   type WebhookChange,
-  type Page,
   type PageOf,
   type ResealedRows,
   type ResealStep,

@@ -1,16 +1,14 @@
 import type { Agent, AgentChange, CreatedAgent } from '@org/agent-messaging-client'
-import {
-  given,
-  agentSettings,
-  type DefaultExecutionPrincipal,
-} from '@org/agent-messaging-core/runtime'
+import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import { given } from '@org/agent-messaging-core/runtime'
+import { agentSettings } from '@org/agent-messaging-core/host'
+import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/storage'
 import { type Command, Option } from 'commander'
 import { OperatorError } from '../../operator-error.js'
 import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { agentsOption, jsonFile } from '../options.js'
 import { fieldTable, table } from '../output.js'
-import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
 import { settingOptions } from './setting-options.js'
 
 type CreateOptions = RuntimeOptions & SettingOptions & { readonly stopped?: true }

@@ -5,7 +5,8 @@ import type {
   NewRecovery,
   Recovery,
 } from '@org/agent-messaging-client'
-import { given, recoverySettings } from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
+import { recoverySettings } from '@org/agent-messaging-core/host'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'

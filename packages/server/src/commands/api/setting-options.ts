@@ -1,4 +1,4 @@
-import { valueRule, type Setting, type Settings } from '@org/agent-messaging-core/runtime'
+import { valueRule, type Setting, type Settings } from '@org/agent-messaging-core/host'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 
 /** What the option of a setting has instead of the usual flags, or beside them. */

@@ -1,6 +1,6 @@
 import type { Client, Counts, Stats, StatsQuery, StatsRow } from '@org/agent-messaging-client'
-import { RESPONSE_TIMES_MS } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
+import { RESPONSE_TIMES_MS } from '@org/agent-messaging-core/host'
 import { type Command, Option } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { ClaimDue, ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { PROJECT_ID } from '../../builders.js'
 import { refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, type Scene } from '../scene.js'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { WebhookDelivery, ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import type { WebhookDelivery } from '@org/agent-messaging-core'
+import type { ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { PROJECT_ID } from '../../builders.js'
 import { accepted } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW } from '../scene.js'

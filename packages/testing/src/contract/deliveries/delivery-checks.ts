@@ -1,4 +1,4 @@
-import type { Webhook, DeliveryDetail } from '@org/agent-messaging-core/storage'
+import type { Webhook, DeliveryDetail } from '@org/agent-messaging-core'
 import {
   groupBy,
   isBefore,

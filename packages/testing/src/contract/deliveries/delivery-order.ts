@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, AfterAttempt, ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { AfterAttempt, ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { anEvent, PROJECT_ID } from '../../builders.js'
 import { accepted, refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, SECOND, type Scene } from '../scene.js'

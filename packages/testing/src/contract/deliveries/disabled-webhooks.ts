@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { type Webhook, untried, type ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import type { Webhook } from '@org/agent-messaging-core'
+import { untried, type ClaimedDelivery } from '@org/agent-messaging-core/storage'
 import { PROJECT_ID } from '../../builders.js'
 import { refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW } from '../scene.js'

@@ -1,11 +1,6 @@
 import { expect } from 'vitest'
-import type {
-  Agent,
-  EventName,
-  HookOfMessage,
-  Message,
-  Outgoing,
-} from '@org/agent-messaging-core/storage'
+import type { Agent, EventName, Message } from '@org/agent-messaging-core'
+import type { HookOfMessage, Outgoing } from '@org/agent-messaging-core/storage'
 import { aHook, anEvent, newMessage, PROJECT_ID } from '../../builders.js'
 import {
   CLAIM_ALL,

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import type { Agent, WebhookDelivery, Instant } from '@org/agent-messaging-core'
 import type {
-  Agent,
   AfterAttempt,
-  WebhookDelivery,
-  Instant,
   ClaimedDelivery,
   OperatorReason,
 } from '@org/agent-messaging-core/storage'

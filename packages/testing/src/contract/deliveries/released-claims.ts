@@ -1,14 +1,13 @@
 import { expect } from 'vitest'
+import type { Agent, Webhook } from '@org/agent-messaging-core'
+import type { Outcome } from '@org/agent-messaging-core/runtime'
 import {
-  type Agent,
-  type AfterAttempt,
   freezeEvent,
-  type Webhook,
   untried,
+  type AfterAttempt,
   type ClaimedDelivery,
   type ReleasedClaim,
 } from '@org/agent-messaging-core/storage'
-import type { Outcome } from '@org/agent-messaging-core/runtime'
 import { PROJECT_ID } from '../../builders.js'
 import { accepted, refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from '../scene.js'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Webhook } from '@org/agent-messaging-core/storage'
-import type { WebhookFilter } from '@org/agent-messaging-core'
+import type { Webhook } from '@org/agent-messaging-core'
+import type { WebhookFilter } from '@org/agent-messaging-core/host'
 import { anEvent } from '../../builders.js'
 import { LEASE_MS, NOW, OTHER_PROJECT_ID } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

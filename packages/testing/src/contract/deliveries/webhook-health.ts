@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
+import type { Webhook } from '@org/agent-messaging-core'
 import {
-  type Webhook,
-  type WebhookChange,
   untried,
+  type WebhookChange,
   type WebhookHealth,
   type ClaimedDelivery,
   type Outgoing,

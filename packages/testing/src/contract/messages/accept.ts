@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import type { JsonObject, Agent } from '@org/agent-messaging-core'
 import { canonicalJson } from '@org/agent-messaging-core/runtime'
-import type { JsonObject, Agent } from '@org/agent-messaging-core/storage'
 import { anAgent, anApiKey, newMessage } from '../../builders.js'
 import { heldBy, LEASE_MS, NOW, SECOND, UNKNOWN_ID } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

@@ -1,12 +1,11 @@
 import { expect } from 'vitest'
+import type { Agent, ExecutionPrincipal } from '@org/agent-messaging-core'
+import type { EventPayload } from '@org/agent-messaging-core/runtime'
 import {
-  type Agent,
   freezeEvent,
-  type ExecutionPrincipal,
   type ErasedDeliveries,
   type ErasedMessages,
 } from '@org/agent-messaging-core/storage'
-import type { EventPayload } from '@org/agent-messaging-core/runtime'
 import { newMessage, PROJECT_ID } from '../../builders.js'
 import { accepted } from '../../fakes/fake-sender.js'
 import {

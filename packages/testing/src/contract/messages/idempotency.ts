@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { canReturn, type Message } from '@org/agent-messaging-core/storage'
+import type { Message } from '@org/agent-messaging-core'
+import { canReturn } from '@org/agent-messaging-core/storage'
 import { newMessage } from '../../builders.js'
 import { LEASE_MS, NOW, OTHER_PROJECT_ID } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

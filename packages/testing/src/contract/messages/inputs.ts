@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
+import type { Agent, Message } from '@org/agent-messaging-core'
 import type {
-  Agent,
   AskingState,
-  Message,
   MessageInput,
   ClaimedMessage,
   InputChange,

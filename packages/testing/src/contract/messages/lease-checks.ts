@@ -1,4 +1,4 @@
-import type { Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '@org/agent-messaging-core'
 import {
   groupBy,
   isBefore,

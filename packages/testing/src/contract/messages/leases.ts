@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, ClaimedMessage } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { ClaimedMessage } from '@org/agent-messaging-core/storage'
 import { heldBy, LEASE_MS, MINUTE, NOW, SECOND, UNKNOWN_ID, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'

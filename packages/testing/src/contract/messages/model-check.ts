@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Agent, Instant, AfterRun, HeldRun } from '@org/agent-messaging-core/storage'
+import type { Agent, Instant } from '@org/agent-messaging-core'
+import type { AfterRun, HeldRun } from '@org/agent-messaging-core/storage'
 import { anEvent, newMessage } from '../../builders.js'
 import { heldBy, NOW, type Scene } from '../scene.js'
 import { type ModelMessage, SessionModel } from '../../session-model.js'

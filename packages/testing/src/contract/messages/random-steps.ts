@@ -1,7 +1,6 @@
+import type { Agent, Instant } from '@org/agent-messaging-core'
 import type {
-  Agent,
   AfterAttempt,
-  Instant,
   AfterRun,
   AttemptRecord,
   ClaimedDelivery,

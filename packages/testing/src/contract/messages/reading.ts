@@ -1,10 +1,6 @@
 import { expect } from 'vitest'
-import type {
-  Agent,
-  Message,
-  MessageStateKind,
-  MessageFilter,
-} from '@org/agent-messaging-core/storage'
+import type { Agent, Message } from '@org/agent-messaging-core'
+import type { MessageStateKind, MessageFilter } from '@org/agent-messaging-core/storage'
 import { heldBy, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'

@@ -1,10 +1,8 @@
 import { expect } from 'vitest'
+import type { Agent, Message, Page } from '@org/agent-messaging-core'
 import type {
-  Agent,
-  Message,
   MessageFilter,
   MessageSearch,
-  Page,
   PageOf,
   SessionScope,
 } from '@org/agent-messaging-core/storage'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, Message, MessageSearch } from '@org/agent-messaging-core/storage'
+import type { Agent, Message } from '@org/agent-messaging-core'
+import type { MessageSearch } from '@org/agent-messaging-core/storage'
 import { newMessage, PROJECT_ID } from '../../builders.js'
 import { heldBy, MINUTE, NOW, OTHER_PROJECT_ID, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

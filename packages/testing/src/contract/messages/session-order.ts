@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, RunError } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { RunError } from '@org/agent-messaging-core/runtime'
 import { newMessage } from '../../builders.js'
 import { heldBy, LEASE_MS, MINUTE, NOW, SECOND, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
-import type { Agent, Turn, ClaimedMessage, NewMessage } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { Turn } from '@org/agent-messaging-core/runtime'
+import type { ClaimedMessage, NewMessage } from '@org/agent-messaging-core/storage'
 import { heldBy, LEASE_MS, MINUTE, NOW, UNKNOWN_ID, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, Message, PageOf } from '@org/agent-messaging-core/storage'
+import type { Agent, Message } from '@org/agent-messaging-core'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { newMessage } from '../../builders.js'
 import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, refTo, SECOND } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, Sealed } from '@org/agent-messaging-core/storage'
+import type { Agent } from '@org/agent-messaging-core'
+import type { Sealed } from '@org/agent-messaging-core/storage'
 import { anAgent, newMessage, PROJECT_ID } from '../../builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID, heldBy } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

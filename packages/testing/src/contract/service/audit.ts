@@ -1,10 +1,6 @@
 import { expect } from 'vitest'
-import type {
-  AuditEntry,
-  Message,
-  MessageInput,
-  Cancellation,
-} from '@org/agent-messaging-core/storage'
+import type { AuditEntry, Message } from '@org/agent-messaging-core'
+import type { MessageInput, Cancellation } from '@org/agent-messaging-core/storage'
 import {
   anAgent,
   anApiKey,

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Agent, Page, PageOf } from '@org/agent-messaging-core/storage'
+import type { Agent, Page } from '@org/agent-messaging-core'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { anApiKey, aProject, PROJECT_ID } from '../../builders.js'
 import { fakeIds } from '../../fakes/fake-ids.js'
 import { OTHER_PROJECT_ID } from '../scene.js'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import type { WebhookFilter } from '@org/agent-messaging-core/host'
 import type { Sealed, WebhookChange } from '@org/agent-messaging-core/storage'
-import type { WebhookFilter } from '@org/agent-messaging-core'
 import { aWebhook, PROJECT_ID } from '../../builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'

@@ -1,0 +1,114 @@
+/** For authors of an HTTP adapter, an endpoint or a console in front of the service. */
+export type { CreateAgentError, CreatedAgent } from './agents/create-agent.js'
+export type { Answer, ErrorOf } from './answer.js'
+export { accessProblem, actorOf, mayCall, type ByAccess } from './domain/access/access.js'
+export {
+  apiKeySettings,
+  isBootstrapKey,
+  isMistyped,
+  isSessionToken,
+  nameSetting,
+  newApiKey,
+  type ApiKeySettings,
+} from './domain/access/api-key.js'
+export {
+  ACTOR_KINDS,
+  AUDIT_ACTIONS,
+  type AuditAction,
+  type ByActor,
+} from './domain/access/audit.js'
+export {
+  PORTAL_PERMISSIONS,
+  portalSettings,
+  type PortalPermission,
+  type PortalSettings,
+} from './domain/access/portal.js'
+export { sendLimitSettings, type SendLimit } from './domain/access/send-limit.js'
+export type { A2aSetting, A2aSkill } from './domain/agents/a2a-card.js'
+export {
+  AGENT_STATES,
+  agentDefaults,
+  agentSettings,
+  isAgentName,
+  onBusyOf,
+  type FailedAgent,
+  type OnBusy,
+} from './domain/agents/agent.js'
+export { answerFields, answerOfForm, type AnswerField } from './domain/messages/answer-form.js'
+export { answerProblem, inputFacts } from './domain/messages/message-input.js'
+export {
+  changedAt,
+  defaultDispatchPolicy,
+  errorOf,
+  isSettled,
+  MESSAGE_STATES,
+  progressOf,
+  statusOf,
+  type DispatchPolicy,
+  type MessageProgress,
+} from './domain/messages/message.js'
+export { RUN_END_REASONS, type RunEndReason } from './domain/messages/past-run.js'
+export {
+  shownMessage,
+  shownSend,
+  type OpenInput,
+  type ShownInput,
+} from './domain/messages/shown-message.js'
+export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
+export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
+export type { Issue } from './domain/values/input-rules.js'
+export { MAX_SEARCHED_TEXT, type Limits } from './domain/values/limits.js'
+export { settingsIn, valueRule, type Setting, type Settings } from './domain/values/setting.js'
+export { deliveryStatusOf, type RetryPolicy } from './domain/webhooks/delivery.js'
+export { recoverySettings, type RecoverySettings } from './domain/webhooks/recovery.js'
+export { sendingSettings } from './domain/webhooks/sending.js'
+export {
+  filterLimits,
+  type JsonScalar,
+  type MetadataCondition,
+  type WebhookFilter,
+} from './domain/webhooks/webhook-filter.js'
+export {
+  circuitAt,
+  defaultWebhookHealthPolicy,
+  type CircuitState,
+  type WebhookHealthPolicy,
+} from './domain/webhooks/webhook-health.js'
+export type { WebhookLimit } from './domain/webhooks/webhook-limit.js'
+export { HEADER_LIMITS, webhookSettings, type ReadWebhook } from './domain/webhooks/webhook.js'
+export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
+export type { HostCalls, RuntimeKind } from './host-calls.js'
+export { masterKeyProblem, masterKeyProblemOfCopy, matchingKey } from './maintenance/master-key.js'
+export type { PeopleCount } from './maintenance/people.js'
+export type { LinkedInput } from './messages/answer-by-link.js'
+export type { SendingKey } from './messages/earlier-reads.js'
+export type { HookInput, SetHookInput } from './messages/message-hooks.js'
+export type { SearchMessagesInput } from './messages/read-messages.js'
+export type { SendError } from './messages/send-message.js'
+export type { CreateSessionTokenInput, SessionToken } from './messages/session-token.js'
+export type { EndpointService } from './messaging-service.js'
+export type { PrincipalTraces } from './operations/erase-principal.js'
+export type { CreatedKey } from './operations/manage-credentials.js'
+export type { CreatedPortal } from './operations/manage-portals.js'
+export type { Pass } from './operations/pass.js'
+export type { Backlog } from './operations/read-backlog.js'
+export {
+  STATS_STEPS,
+  type AllCounts,
+  type ReadStatsInput,
+  type StatsRow,
+  type StatsStep,
+} from './operations/read-stats.js'
+export {
+  policyOf,
+  type AgentHealthPolicy,
+  type DeliverPolicy,
+  type DisabledBacklogPolicy,
+  type QuotaPolicy,
+  type RetentionPolicy,
+  type StreamPolicy,
+} from './policy.js'
+export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
+export { errorIn, isRefusal, orUndefined, unless } from './throwing.js'
+export type { CreateWebhookError } from './webhooks/manage-webhooks.js'
+export type { EventOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
