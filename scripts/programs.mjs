@@ -51,12 +51,13 @@ export class Programs {
     await Promise.all(this.#started.map((child) => this.end(child, 'SIGKILL')))
   }
 
+  /** Returns the first true value. */
   async until(what, isTrue) {
     for (const end = Date.now() + LIMIT_MS; ;) {
       const done = await Promise.resolve()
         .then(isTrue)
         .catch(() => false)
-      if (done) return
+      if (done) return done
       if (this.#started.some(({ exitCode }) => exitCode > 0))
         throw new Error(`a program ended before ${what}`)
       if (Date.now() > end) throw new Error(`waited too long until ${what}`)

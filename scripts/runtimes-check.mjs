@@ -1,12 +1,14 @@
 // Runs the packed server with Bun and with Deno, on SQLite and on PostgreSQL: `dev`, a send, a
 // webhook with a verified signature, a kill, a second start that has the message, and a stop.
-// Runs the documented receiver for Workers, too, and a program with `createMessaging`.
+// Runs the documented receiver for Workers, too, a program with `createMessaging`, and the example
+// embed-in-bun-and-deno.
 // Installs both runtimes from npm into a temporary folder. Needs a built clone.
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkHost } from '../examples/check-host.mjs'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { startPostgres } from '../packages/adapter-postgres/test/postgres-server.mjs'
 import { freePort } from './free-port.mjs'
@@ -31,6 +33,7 @@ try {
   for (const runtime of Object.keys(RUNTIMES)) {
     await tryReceiver(runtime)
     tryProgram(runtime)
+    await tryHost(runtime)
     const command = `${COMMANDS[runtime]} ${entry}`
     await tryServer(`${runtime} on SQLite`, command, {})
     postgres = await startPostgres([])
@@ -128,6 +131,13 @@ function tryProgram(runtime) {
   if (printed !== `${hello}\nmessage.responded ${hello} signature valid\nstopped\n`)
     throw new Error(printed)
   console.log(`${runtime}: createMessaging with an HTTP agent, webhook, stop`)
+}
+
+async function tryHost(runtime) {
+  const home = path.join(folder, 'app')
+  const name = 'embed-in-bun-and-deno/server.js'
+  copyFileSync(path.join(root, 'examples', name), path.join(home, 'server.js'))
+  await checkHost(`${SERVE[runtime]} server.js`, { cwd: home, env })
 }
 
 function emptyFolder(name) {

@@ -2,7 +2,7 @@
 export async function register() {
   // Next.js also compiles this file for the edge runtime. This form of `if` omits the import there.
   if (process.env.NEXT_RUNTIME === 'nodejs') {
-    const { messaging } = await import('./lib/messaging.js')
-    await messaging()
+    const { http } = await import('./lib/messaging.js')
+    await http()
   }
 }
