@@ -1,33 +1,27 @@
-import type { MessagingService } from '@org/agent-messaging-core'
-import { inTransaction } from '@org/agent-messaging-adapter-postgres'
+import type { Messaging } from '@org/agent-messaging-node'
 import type pg from 'pg'
 
-type Order = { readonly id: string; readonly customer: string; readonly wish: string }
+export type Order = { readonly id: string; readonly customer: string; readonly wish: string }
 
-/** Commits the order and the message about it in one transaction. */
+/** Commits the order and the message about it in one transaction. Returns the id of the message. */
 export async function placeOrder(
   pool: pg.Pool,
-  service: MessagingService,
-  projectId: string,
-  order: Order,
+  messaging: Messaging,
+  { id, customer, wish }: Order,
 ): Promise<string> {
   const client = await pool.connect()
   try {
     await client.query('begin')
-    await client.query('insert into orders (id, customer) values ($1, $2)', [
-      order.id,
-      order.customer,
-    ])
-    const accepted = await service.messages.enqueue({
-      projectId,
+    await client.query('insert into orders (id, customer) values ($1, $2)', [id, customer])
+    const { messageId } = await messaging.messages.enqueue({
       agent: 'clerk',
-      sessionId: order.customer,
-      message: order.wish,
-      idempotencyKey: order.id,
-      transaction: inTransaction(client),
+      sessionId: customer,
+      message: wish,
+      idempotencyKey: id,
+      transaction: client,
     })
     await client.query('commit')
-    return accepted.message.id
+    return messageId
   } catch (error) {
     await client.query('rollback')
     throw error
