@@ -50,6 +50,16 @@ export {
   selectMessage,
   sessionListSql,
 } from './message-lists.js'
+export {
+  besidePath,
+  newestFirst,
+  onPath,
+  placeOf,
+  seqOf,
+  startOf,
+  type PageStart,
+  type SearchDialect,
+} from './message-search.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'
 export { portalStore } from './portals.js'

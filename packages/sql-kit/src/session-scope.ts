@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.js'
  * The condition that a session `s` is in the scope. The index on the agent and the session id finds
  * these sessions: both databases compare session ids by their bytes, so a prefix is a range.
  */
-export const inScope = (scope: SessionScope, { oneOf }: Dialect): string =>
+export const inScope = (scope: SessionScope, { oneOf }: Pick<Dialect, 'oneOf'>): string =>
   'ids' in scope
     ? oneOf('s.session_id', 'scopeIds')
     : 's.session_id >= @scopeFrom and s.session_id < @scopeBelow'

@@ -13,14 +13,23 @@ import {
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
-import { inScope, scopeParameters } from '@org/agent-messaging-sql-kit'
+import {
+  besidePath,
+  inScope,
+  newestFirst,
+  onPath,
+  placeOf,
+  scopeParameters,
+  seqOf,
+  startOf,
+  type PageStart,
+  type SearchDialect,
+} from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { dialect } from '../database/operations.js'
 import { messageById, selectMessage } from './message-row.js'
 import { sql, type Sql } from '../database/sql.js'
 
-/** `at` orders before `seq`. It is 0 unless the time orders the messages. */
-type PageStart = { readonly id: string; readonly seq: number; readonly at: number }
 type Before = { readonly before: number; readonly beforeAt: number }
 type Bounds = Before & { readonly last: number; readonly lastAt: number; readonly rows: number }
 type InSession = { readonly sessionSeq: number; readonly position: number }
@@ -57,10 +66,7 @@ export async function searchMessages(
   if (path === 'message') return findOne(db, search, page)
   const row = cursor === undefined ? undefined : await db.one(cursorSql, { cursor })
   if (path === 'session') return searchSession(db, search, page, row, lookAt)
-  const start = {
-    before: cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0,
-    beforeAt: cursor === undefined ? MAX : (row?.at ?? 0),
-  }
+  const start = startOf(cursor, row)
   const end =
     rest(search, path).length > 0 ? await lastOf(db, search, path, start, page, lookAt) : undefined
   const bounds = { ...start, last: end?.seq ?? 0, lastAt: end?.at ?? 0, rows: limit + 1 }
@@ -128,31 +134,16 @@ async function lastOf(
   return db.one(statement, { ...search, ...start, skipped: share - 1, mostBytes })
 }
 
-/** The path's condition. It is exactly what the path's index serves. */
-function onPath(search: MessageSearch, path: SearchPath): string {
-  const { scope, createdAfter, createdBefore } = search
-  if (path === 'scope' && scope)
-    return `s.agent_id = owner.id and ${inScope(scope, dialect)} and m.seq + 0 < @before`
-  const conditions = ['m.agent_id = owner.id']
-  if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
-  if (path === 'end_user') conditions.push(IS_END_USER)
-  if (path === 'asking') conditions.push('m.input_due_at is not null')
-  if (path === 'time' && createdAfter !== undefined)
-    conditions.push('m.created_at >= @createdAfter')
-  if (path === 'time' && createdBefore !== undefined)
-    conditions.push('m.created_at < @createdBefore')
-  conditions.push(
-    path === 'time'
-      ? 'm.created_at <= @beforeAt and (m.created_at < @beforeAt or m.seq < @before)'
-      : 'm.seq < @before',
-  )
-  return conditions.join(' and ')
+const searched: SearchDialect = {
+  ...dialect,
+  agentId: 'owner.id',
+  correlationStart: `strpos(m.metadata, '"correlationId"') > 0
+    and "left"(m.metadata::jsonb ->> 'correlationId', 64) = "left"(@correlationId, 64)`,
+  correlation: `m.metadata::jsonb ->> 'correlationId' = @correlationId
+    and jsonb_typeof(m.metadata::jsonb -> 'correlationId') in ('string', 'number')`,
+  hasAnswer: 'm.response is not null',
+  zero: '0::bigint',
 }
-
-const IS_END_USER = `${dialect.hasEndUser} and ${dialect.endUser} = @endUserId`
-const HAS_CORRELATION = `strpos(m.metadata, '"correlationId"') > 0`
-const CORRELATION_START = `"left"(m.metadata::jsonb ->> 'correlationId', 64)`
-const START = `"left"(@correlationId, 64)`
 
 /** The collation C changes the case of ASCII letters only, as every other store does. */
 const HAS_TEXT = `(strpos(lower(m.message collate "C"), lower(@text collate "C")) > 0
@@ -164,33 +155,11 @@ const messageWithText = sql<{ readonly messageId: string; readonly text: string 
 const TEXT_BYTES = 'octet_length(m.message) + coalesce(octet_length(m.response), 0) as bytes'
 
 /** Conditions that can reject a row of the path. */
-function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, text, createdAfter, createdBefore } = search
-  const conditions: string[] = []
-  if (correlationId !== undefined)
-    conditions.push(
-      `m.metadata::jsonb ->> 'correlationId' = @correlationId
-        and jsonb_typeof(m.metadata::jsonb -> 'correlationId') in ('string', 'number')`,
-    )
-  if (endUserId !== undefined && path !== 'end_user') conditions.push(IS_END_USER)
-  if (status !== undefined)
-    conditions.push(status === 'responded' ? 'm.response is not null' : 'm.response is null')
-  if (state === 'responded') conditions.push('m.response is not null')
-  else if (state !== undefined) conditions.push('m.state = @state')
-  if (path !== 'time' && createdAfter !== undefined)
-    conditions.push('m.created_at >= @createdAfter')
-  if (path !== 'time' && createdBefore !== undefined)
-    conditions.push('m.created_at < @createdBefore')
-  if (text !== undefined) conditions.push(HAS_TEXT)
-  return conditions
-}
+const rest = (search: MessageSearch, path: SearchPath): string[] => [
+  ...besidePath(search, path, searched),
+  ...(search.text === undefined ? [] : [HAS_TEXT]),
+]
 
-const placeOf = (path: SearchPath): string =>
-  `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0::bigint'} as at`
-const newestFirst = (path: SearchPath): string =>
-  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}${seqOf(path)} desc`
-/** The sum keeps the planner from the order of all messages. */
-const seqOf = (path: SearchPath): string => (path === 'scope' ? 'm.seq + 0' : 'm.seq')
 /** The tables of the path. The last one has the alias `m`. */
 const tableOf = (path: SearchPath): string =>
   path === 'scope'
@@ -206,11 +175,11 @@ const lastSearchedSql = (
   path: SearchPath,
 ): Sql<MessageSearch & Before & Most, PageStart> => {
   const rows = `from ${tableOf(path)}
-    where ${onPath(search, path)} ${path === 'open' ? 'and m.is_idle' : ''} ${newestFirst(path)}`
+    where ${onPath(search, path, searched).join(' and ')} ${path === 'open' ? 'and m.is_idle' : ''} ${newestFirst(path)}`
   const last =
     search.text === undefined
-      ? `select ${placeOf(path)} ${rows} limit 1 offset @skipped`
-      : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
+      ? `select ${placeOf(path, searched)} ${rows} limit 1 offset @skipped`
+      : lastOfText(`select ${placeOf(path, searched)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
   return sql(`
     select looked.id, looked.seq, looked.at from ${owners} cross join lateral (${last}) looked
     where ${isOwner(search)} order by looked.at desc, looked.seq desc limit 1`)
@@ -252,8 +221,8 @@ export function messageSearchSql(
       : [{ table: tableOf(path), condition: 'true' }]
   const places = sources.map(
     ({ table, condition }) => `
-        select ${placeOf(path)} from ${table}
-        where ${[condition, onPath(search, path), reached, passes].join(' and ')}
+        select ${placeOf(path, searched)} from ${table}
+        where ${[condition, ...onPath(search, path, searched), reached, passes].join(' and ')}
         ${newestFirst(path)} limit @rows`,
   )
   return sql(`

@@ -11,13 +11,21 @@ import {
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
-import { inScope, scopeParameters } from '@org/agent-messaging-sql-kit'
+import {
+  besidePath,
+  newestFirst,
+  onPath,
+  placeOf,
+  scopeParameters,
+  seqOf,
+  startOf,
+  type PageStart,
+  type SearchDialect,
+} from '@org/agent-messaging-sql-kit'
 import { messageById, selectMessage } from './message-row.js'
 import { dialect } from '../database/operations.js'
 import { atMost, preparedOnce } from '../database/statements.js'
 
-/** `at` orders before `seq`. It is 0 unless the time orders the messages. */
-export type PageStart = { readonly id: string; readonly seq: number; readonly at: number }
 type Bounds = {
   readonly agentId: string
   readonly before: number
@@ -94,8 +102,7 @@ export function messageSearch(db: Database): Searcher {
     const { limit, cursor } = page
     const row = cursor === undefined ? undefined : cursorOf.get(cursor)
     if (path === 'session') return ofSession(search, page, most, row)
-    const before = cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0
-    const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
+    const start = startOf(cursor, row)
     const agents = agentsOf
       .all(search.projectId)
       .filter((id) => search.agentIds?.includes(id) ?? true)
@@ -106,9 +113,8 @@ export function messageSearch(db: Database): Searcher {
       const bounds = {
         ...search,
         ...scopeOf(search),
+        ...start,
         agentId,
-        before,
-        beforeAt,
         last: 0,
         lastAt: 0,
       }
@@ -202,65 +208,33 @@ const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session' | 'scope'
   all: 'messages_agent',
 }
 
-/** The path's condition. It is exactly what the path's index serves. */
-function onPath(search: MessageSearch, path: SearchPath): string {
-  const { scope, createdAfter, createdBefore } = search
-  if (path === 'scope' && scope)
-    return `s.agent_id = @agentId and ${inScope(scope, dialect)} and m.seq + 0 < @before`
-  const conditions = ['m.agent_id = @agentId']
-  if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
-  if (path === 'end_user') conditions.push(dialect.hasEndUser, `${dialect.endUser} = @endUserId`)
-  if (path === 'asking') conditions.push('m.input_due_at is not null')
-  if (path === 'open') conditions.push("m.state <> 'responded'")
-  if (path === 'time' && createdAfter !== undefined)
-    conditions.push('m.created_at >= @createdAfter')
-  if (path === 'time' && createdBefore !== undefined)
-    conditions.push('m.created_at < @createdBefore')
-  conditions.push(
-    path === 'time'
-      ? 'm.created_at <= @beforeAt and (m.created_at < @beforeAt or m.seq < @before)'
-      : 'm.seq < @before',
-  )
-  return conditions.join(' and ')
+const searched: SearchDialect = {
+  ...dialect,
+  agentId: '@agentId',
+  correlationStart: `instr(m.metadata, '"correlationId"') > 0
+    and substr(m.metadata ->> 'correlationId', 1, 64) = substr(@correlationId, 1, 64)`,
+  correlation: `json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')
+    and cast(m.metadata ->> 'correlationId' as text) = @correlationId`,
+  hasAnswer: "m.state = 'responded'",
+  zero: '0',
 }
-
-const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
-const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
-const START = 'substr(@correlationId, 1, 64)'
 
 /** The lengths are in the rows' headers, so this reads no text. */
 const TEXT_BYTES = 'octet_length(m.message) + ifnull(octet_length(m.response), 0) as bytes'
+
+function onSearchedPath(search: MessageSearch, path: SearchPath): string {
+  const open = path === 'open' ? ["m.state <> 'responded'"] : []
+  return [...onPath(search, path, searched), ...open].join(' and ')
+}
 
 /** True if the search can reject a row of the path. */
 const isRejecting = (search: MessageSearch, path: SearchPath): boolean =>
   search.text !== undefined || rest(search, path).length > 0
 
 /** Conditions that can reject a row of the path. The text is not one: `searchInSteps`. */
-function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
-  const conditions: string[] = []
-  if (correlationId !== undefined)
-    conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
-  if (correlationId !== undefined)
-    conditions.push("cast(m.metadata ->> 'correlationId' as text) = @correlationId")
-  if (endUserId !== undefined && path !== 'end_user')
-    conditions.push(`${dialect.endUser} = @endUserId`)
-  if (status !== undefined)
-    conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
-  if (state !== undefined) conditions.push('m.state = @state')
-  if (path !== 'time' && createdAfter !== undefined)
-    conditions.push('m.created_at >= @createdAfter')
-  if (path !== 'time' && createdBefore !== undefined)
-    conditions.push('m.created_at < @createdBefore')
-  return conditions
-}
+const rest = (search: MessageSearch, path: SearchPath): string[] =>
+  besidePath(search, path, searched)
 
-const placeOf = (path: SearchPath): string =>
-  `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0'} as at`
-const newestFirst = (path: SearchPath): string =>
-  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}${seqOf(path)} desc`
-/** The sum keeps the planner from the order of all messages. */
-const seqOf = (path: SearchPath): string => (path === 'scope' ? 'm.seq + 0' : 'm.seq')
 const rowsFrom = (path: SearchPath): string =>
   path === 'scope'
     ? 'from sessions s cross join messages m on m.session_seq = s.seq'
@@ -269,10 +243,10 @@ const rowsFrom = (path: SearchPath): string =>
 /** Finds the last message of an agent that a page can read, if there are that many. */
 export function lastSearchedSql(search: MessageSearch, path: SearchPath): string {
   const rows = `${rowsFrom(path)}
-    where ${onPath(search, path)} ${newestFirst(path)}`
+    where ${onSearchedPath(search, path)} ${newestFirst(path)}`
   return search.text === undefined
-    ? `select ${placeOf(path)} ${rows} limit 1 offset @mostRead - 1`
-    : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
+    ? `select ${placeOf(path, searched)} ${rows} limit 1 offset @mostRead - 1`
+    : lastOfText(`select ${placeOf(path, searched)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
 }
 
 /** Finds the row at which a page has read its share of rows or of texts. */
@@ -292,9 +266,9 @@ export function messageSearchSql(search: MessageSearch, path: SearchPath): strin
     path === 'time'
       ? '(m.created_at > @lastAt or (m.created_at = @lastAt and m.seq >= @last))'
       : `${seqOf(path)} >= @last`
-  const conditions = [onPath(search, path), reached, ...rest(search, path)]
+  const conditions = [onSearchedPath(search, path), reached, ...rest(search, path)]
   return `
-    select ${placeOf(path)} ${rowsFrom(path)}
+    select ${placeOf(path, searched)} ${rowsFrom(path)}
       ${path === 'scope' ? '' : OF_AGENT}
     where ${conditions.join(' and ')} ${newestFirst(path)} ${atMost('@rows')}`
 }

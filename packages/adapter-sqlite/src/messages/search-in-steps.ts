@@ -8,10 +8,11 @@ import {
   type MessageStore,
   type PageOf,
 } from '@org/agent-messaging-core/storage'
+import type { PageStart } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { setImmediate } from 'node:timers/promises'
 import type { GroupCommitter } from '../database/group-committer.js'
-import { messageSearch, MOST_READ, type PageStart } from './message-search.js'
+import { messageSearch, MOST_READ } from './message-search.js'
 
 /** The most that a step looks at: bytes of texts × bytes of the wanted text. */
 export const MOST_STEP_WORK = 2_000_000
