@@ -101,6 +101,12 @@ export function entryProblems(root) {
   return problems
 }
 
+/** Returns a sentence for each public type that needs neverthrow, which stays inside. */
+export const reportProblems = (root) =>
+  readdirSync(path.join(root, 'api'))
+    .filter((file) => /from 'neverthrow'/.test(readFileSync(path.join(root, 'api', file), 'utf8')))
+    .map((file) => `api/${file}: a public type must not use neverthrow`)
+
 const exportsOf = (file) =>
   parseSync(file, readFileSync(file, 'utf8')).program.body.flatMap(({ specifiers = [] }) =>
     specifiers.map(({ exported }) => exported.name),
@@ -209,7 +215,8 @@ const clockProblem = ({ name, folder, isTest }) =>
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const violations = [...nameProblems(root), ...entryProblems(root), ...boundaryViolations(root)]
+  const checks = [nameProblems, entryProblems, reportProblems, boundaryViolations]
+  const violations = checks.flatMap((check) => check(root))
   for (const violation of violations) console.error(violation)
   process.exitCode = violations.length > 0 ? 1 : 0
 }

@@ -2,7 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { boundaryViolations, entryProblems, nameProblems } from './check-boundaries.mjs'
+import {
+  boundaryViolations,
+  entryProblems,
+  nameProblems,
+  reportProblems,
+} from './check-boundaries.mjs'
 
 let root: string
 
@@ -52,6 +57,13 @@ it('names what two entries of core export, and a main entry with more than 60 na
     "core's main entry has 61 names, and at most 60 are for hosts",
     'core exports failure from runtime and host',
   ])
+})
+
+it('names a public type that needs neverthrow', () => {
+  mkdirSync(path.join(root, 'api'))
+  writeFileSync(path.join(root, 'api/one.api.md'), "import type { Result } from 'neverthrow';\n")
+  writeFileSync(path.join(root, 'api/two.api.md'), "import { z } from 'zod';\n")
+  expect(reportProblems(root)).toEqual(['api/one.api.md: a public type must not use neverthrow'])
 })
 
 describe('the boundary check', () => {

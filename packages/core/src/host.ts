@@ -109,6 +109,6 @@ export {
   type StreamPolicy,
 } from './policy.js'
 export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
-export { errorIn, isRefusal, orUndefined, unless } from './throwing.js'
+export { errorIn, inTurn, isRefusal, orUndefined, unless } from './throwing.js'
 export type { CreateWebhookError } from './webhooks/manage-webhooks.js'
 export type { EventOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'

@@ -56,7 +56,6 @@ export {
 } from './domain/webhooks/signature.js'
 export { webhookSecretContext } from './domain/webhooks/webhook.js'
 export { noTracing } from './pacing/no-tracing.js'
-export { TurnQueue } from './pacing/turn-queue.js'
 export type { AttemptPolicy } from './policy.js'
 export type {
   AgentRuntime,

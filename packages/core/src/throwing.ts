@@ -1,6 +1,9 @@
-import { ResultAsync, type Result } from 'neverthrow'
+import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Answer } from './answer.js'
 import { isReasonOfStorage, textOf, type NoAnswer, type ServiceError } from './errors.js'
+import { TurnQueue, type TurnLimits } from './pacing/turn-queue.js'
+import type { Turn } from './pacing/waiting-turns.js'
+import type { Clock } from './ports/platform.js'
 import { CLOSED } from './ports/stored.js'
 import type { MessagingService } from './messaging-service.js'
 
@@ -82,6 +85,26 @@ const throwingCall =
 export function valueOf<T>(result: Result<T, ServiceError>): T {
   if (result.isErr()) throw new MessagingError(result.error)
   return result.value
+}
+
+/**
+ * Returns a function that makes work wait for its turn among the work of all groups. If too much
+ * waits, the call rejects with a `MessagingError` of the kind `unavailable`.
+ */
+export function inTurn(
+  clock: Clock,
+  limits: TurnLimits,
+): <T>(turn: Turn, work: () => Promise<T>) => Promise<T> {
+  const queue = new TurnQueue(clock, limits)
+  return async (turn, work) =>
+    valueOf(
+      await queue.run(turn, () =>
+        work().then(
+          (value) => ok(value),
+          (thrown: unknown) => err(errorIn(thrown)),
+        ),
+      ),
+    )
 }
 
 const isStopped = (error: ServiceError | NoAnswer): boolean =>

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isConsolePath } from '@org/agent-messaging-console/path'
 import type { Unavailable } from '@org/agent-messaging-core'
-import { TurnQueue, type Clock } from '@org/agent-messaging-core/runtime'
-import { errorIn, isMistyped, retrySecondsOf, textOf } from '@org/agent-messaging-core/host'
-import { err, ok } from 'neverthrow'
+import type { Clock } from '@org/agent-messaging-core/runtime'
+import { errorIn, inTurn, isMistyped, retrySecondsOf, textOf } from '@org/agent-messaging-core/host'
 import { getPath } from 'hono/utils/url'
 import ipaddr from 'ipaddr.js'
 import proxyAddress from 'proxy-addr'
@@ -64,14 +63,14 @@ export class CredentialThrottle {
   readonly #unchecked = new Map<string, number>()
   /** Authorization headers that were accepted. */
   readonly #known = new Set<string>()
-  readonly #lookUps: TurnQueue
+  readonly #lookUp: ReturnType<typeof inTurn>
   #hasTrustedProxy: boolean
 
   constructor(options: ThrottleOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
     const { trustedProxies = [] } = options
-    this.#lookUps = new TurnQueue(options.clock, LOOK_UPS)
+    this.#lookUp = inTurn(options.clock, LOOK_UPS)
     this.#hasTrustedProxy = trustedProxies.length > 0
     this.#addressOf =
       trustedProxies.length === 0
@@ -122,15 +121,10 @@ export class CredentialThrottle {
     if (isMistyped(token)) return false
     const { socket } = bindings.incoming
     const turn = { group: networkOf(caller), caller: new Connection(socket) }
-    const found = await this.#lookUps.run<boolean, Unavailable>(turn, () =>
-      this.#options.isValidKey(token).then(
-        (isValid) => ok(isValid),
-        (thrown) => err(errorIn(thrown) as Unavailable),
-      ),
-    )
-    if (found.isErr()) return found.error
-    if (found.value) this.#remember(credential)
-    return found.value
+    const found = await this.#lookUp(turn, () => this.#options.isValidKey(token)).catch(errorIn)
+    if (typeof found === 'object') return found as Unavailable
+    if (found) this.#remember(credential)
+    return found
   }
 
   async #fetchUnlessLocked(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig, type Config } from './config.js'
+import { parseConfig, readConfig, type Config } from './config.js'
 import { configEnv, configMarkdown } from './config-docs.js'
 import { environment } from './environment.js'
 
 const HEX = 'ab'.repeat(32)
-const good = (env: Record<string, string>): Config => readConfig(env)._unsafeUnwrap()
-const lines = (env: Record<string, string>): string[] => readConfig(env)._unsafeUnwrapErr()
+const good = (env: Record<string, string>): Config => parseConfig(env)._unsafeUnwrap()
+const lines = (env: Record<string, string>): string[] => parseConfig(env)._unsafeUnwrapErr()
 
 /** Wrong values of each variable. Error messages never show values of the second table. */
 const WRONG: [string, string[]][] = [
@@ -128,13 +128,18 @@ describe('the configuration', () => {
     })
   })
 
+  it('throws the lines for wrong variables', () => {
+    expect(readConfig({ PORT: '3001' }).port).toBe(3_001)
+    expect(() => readConfig({ PORT: 'http', HOST: '\0' })).toThrow(/^PORT must be .*; got "http"$/m)
+  })
+
   it('takes the option before the variable, unless the option is empty', () => {
     const ports = [{ PORT: '4000' }, { PORT: '' }, {}].map(
-      (options) => readConfig({ PORT: '3001' }, options)._unsafeUnwrap().port,
+      (options) => parseConfig({ PORT: '3001' }, options)._unsafeUnwrap().port,
     )
     expect(ports).toEqual([4000, 3001, 3001])
-    expect(readConfig({ PORT: 'http' }, { PORT: '4000' }).isOk()).toBe(true)
-    expect(readConfig({ PORT: '3001' }, { PORT: 'http' })._unsafeUnwrapErr()).toEqual([
+    expect(parseConfig({ PORT: 'http' }, { PORT: '4000' }).isOk()).toBe(true)
+    expect(parseConfig({ PORT: '3001' }, { PORT: 'http' })._unsafeUnwrapErr()).toEqual([
       '--port must be a port from 0 to 65535 (0 picks a free port); got "http"',
     ])
   })
@@ -312,6 +317,6 @@ it('explains a wrong target_session_attrs, and accepts several hosts', () => {
   const [line] = lines({ SERVICE_DATABASE_URL: `${SERVICE_DATABASE_URL}standby` })
   expect(line).toContain('target_session_attrs is "standby"; use any or read-write')
   expect(line).not.toContain('hush')
-  const errors = readConfig({ SERVICE_DATABASE_URL: `${SERVICE_DATABASE_URL}read-write` })
+  const errors = parseConfig({ SERVICE_DATABASE_URL: `${SERVICE_DATABASE_URL}read-write` })
   expect(JSON.stringify(errors)).not.toContain('SERVICE_DATABASE_URL must')
 })

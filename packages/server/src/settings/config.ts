@@ -2,6 +2,7 @@ import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import type { QuotaPolicy } from '@org/agent-messaging-core/host'
 import { err, ok, type Result } from 'neverthrow'
 import type { z } from 'zod'
+import { OperatorError } from '../operator-error.js'
 import {
   allowedValue,
   environment,
@@ -94,10 +95,19 @@ function quotasOf(env: Environment): QuotaPolicy | undefined {
 export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns the settings, or one line for each wrong variable. `options` has the values that options
- * of the command line give to variables.
+ * Returns the settings. Throws an `OperatorError` with one line for each wrong variable. `options`
+ * has the values that options of the command line give to variables.
  */
-export function readConfig(env: Variables, options: Variables = {}): Result<Config, string[]> {
+export const readConfig = (env: Variables, options?: Variables): Config =>
+  configIn(parseConfig(env, options))
+
+export function configIn(parsed: Result<Config, string[]>): Config {
+  if (parsed.isErr()) throw new OperatorError(parsed.error.join('\n'), 2)
+  return parsed.value
+}
+
+/** Returns the settings, or one line for each wrong variable. */
+export function parseConfig(env: Variables, options: Variables = {}): Result<Config, string[]> {
   const given = setVariables(options)
   const set = { ...setVariables(env), ...given }
   const read = environment.safeParse(set)

@@ -8,7 +8,7 @@ import {
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { readConfig } from './config.js'
+import { parseConfig } from './config.js'
 
 it('a line of .env that sets nothing is named by its number, without its text', () => {
   const text = [
@@ -66,7 +66,7 @@ function fileOf(text: string): string {
 
 it('a setting can come from a file', () => {
   const env = { SERVICE_MASTER_KEY_FILE: fileOf(`${'ab'.repeat(32)}\n`), PORT_FILE: fileOf('8080') }
-  const config = withSettingFiles(env).andThen(readConfig)._unsafeUnwrap()
+  const config = withSettingFiles(env).andThen(parseConfig)._unsafeUnwrap()
   expect(config).toMatchObject({ port: 8080, masterKey: Buffer.alloc(32, 0xab) })
 })
 

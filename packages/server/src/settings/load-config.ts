@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { type Result, err, ok } from 'neverthrow'
-import { readConfig, type Config, type Variables } from './config.js'
+import { configIn, parseConfig, type Config, type Variables } from './config.js'
 import { OperatorError } from '../operator-error.js'
 import { nearestName } from '@org/agent-messaging-core/runtime'
 import { environment } from './environment.js'
@@ -13,8 +13,7 @@ import { environment } from './environment.js'
 export function loadConfig(options?: Variables): Config {
   const { config, warnings } = readSettings(options)
   for (const line of warnings) process.stderr.write(`${line}\n`)
-  if (config.isErr()) throw new OperatorError(config.error.join('\n'), 2)
-  return config.value
+  return configIn(config)
 }
 
 /** Also adds the variables of `.env` to the environment. Warns of each ignored setting. */
@@ -25,7 +24,7 @@ export function readSettings(options?: Variables): {
   const text = readEnvFile()
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
   return {
-    config: withSettingFiles(process.env).andThen((env) => readConfig(env, options)),
+    config: withSettingFiles(process.env).andThen((env) => parseConfig(env, options)),
     warnings: [
       ...envFileProblems(text),
       ...unknownVariables(process.env),
