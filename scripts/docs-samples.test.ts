@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeInTables } from './code-in-tables.js'
 
 // `docs.test.ts` compares the marked programs of the docs with files that other tests run. The
-// tests here cover the samples without a mark: curl commands, pieces of TypeScript, and the code in
+// tests here cover the samples without a mark: curl commands, pieces of code and JSON, and the code in
 // tables of frameworks, which `docs-frameworks.test.ts` also runs.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -104,6 +104,23 @@ describe('the curl commands of the docs', () => {
     const { stdout } = await promisify(execFile)('bash', ['-c', here], { env: environment })
     expect(stdout).not.toBe('')
   })
+})
+
+describe('the pieces of JavaScript in the docs', () => {
+  const pieces = samples.filter(({ language }) => language === 'js')
+
+  it.each(pieces.map(({ page, text }, n) => ({ page, text, n })))('$page, $n', async (piece) => {
+    const file = path.join(BUILD, `${piece.n}.mjs`)
+    writeFileSync(file, piece.text)
+    expect(Object.keys(await import(file))).not.toEqual([])
+  })
+})
+
+it('the pieces of JSON in the docs are JSON, except for `…`', () => {
+  const pieces = samples.filter(({ language }) => language === 'json')
+  expect(pieces.length).toBeGreaterThan(5)
+  for (const { page, text } of pieces)
+    expect(() => JSON.parse(text.replaceAll(/,\s*…/g, '')), `${page}: ${text}`).not.toThrow()
 })
 
 /** Declarations of the names that pieces of TypeScript use without declaring them. */

@@ -16,6 +16,6 @@ await build({
   external: ['better-sqlite3'], // a native package: install it beside the bundle
   // Some packages are CommonJS and call `require`.
   banner: {
-    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)",
+    js: "import { createRequire as bannerRequire } from 'node:module'; const require = bannerRequire(import.meta.url)",
   },
 })
