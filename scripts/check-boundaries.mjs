@@ -19,6 +19,7 @@ const SUBJECTS = [
   'messages',
   'agents',
   'operations',
+  'shown',
   'answer',
   'host-calls',
   'messaging-service',

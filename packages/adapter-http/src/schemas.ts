@@ -1,4 +1,4 @@
-import { type JsonObject } from '@org/agent-messaging-core'
+import type { JsonObject } from '@org/agent-messaging-core'
 import {
   isJsonObject,
   isStorableText,
@@ -6,6 +6,7 @@ import {
   orMissing,
   unknownFields,
 } from '@org/agent-messaging-core/runtime'
+import { INSTANT_RULE } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 
 /** The fields of a JSON body, or of an object in it. Unknown fields are refused. */
@@ -44,7 +45,7 @@ export const storableText = text
 export const instant = z.iso
   .datetime({
     offset: true,
-    error: 'must be an ISO 8601 instant with a time zone, such as 2030-01-31T12:00:00Z',
+    error: INSTANT_RULE,
   })
   .transform((at) => Date.parse(at))
 

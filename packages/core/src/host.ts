@@ -57,6 +57,14 @@ export {
 export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
 export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
 export type { Issue } from './domain/values/input-rules.js'
+export {
+  DAY_RULE,
+  dayIn,
+  INSTANT_RULE,
+  instantOf,
+  withIso,
+  type WithIso,
+} from './domain/values/instant.js'
 export { MAX_SEARCHED_TEXT, type Limits } from './domain/values/limits.js'
 export { settingsIn, valueRule, type Setting, type Settings } from './domain/values/setting.js'
 export { deliveryStatusOf, type RetryPolicy } from './domain/webhooks/delivery.js'
@@ -112,3 +120,33 @@ export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export { errorIn, inTurn, isRefusal, orUndefined, unless } from './throwing.js'
 export type { CreateWebhookError } from './webhooks/manage-webhooks.js'
 export type { EventOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
+export {
+  shownAgent,
+  shownCreatedAgent,
+  type ShownAgent,
+  type ShownCreatedAgent,
+} from './shown/agents.js'
+export { shownStats, shownUsage, type ShownStats, type ShownUsage } from './shown/counts.js'
+export {
+  shownDelivery,
+  shownDeliveryDetail,
+  type ShownAttempt,
+  type ShownDelivery,
+  type ShownDeliveryDetail,
+} from './shown/deliveries.js'
+export { shownEvents, type ShownEvents } from './shown/events.js'
+export { shownCreatedKey, shownKey, type ShownCreatedKey, type ShownKey } from './shown/keys.js'
+export {
+  shownFoundMessage,
+  shownStreamEvent,
+  type ShownFoundMessage,
+  type ShownStreamEvent,
+} from './shown/messages.js'
+export { shownRecovery, type ShownRecovery } from './shown/recoveries.js'
+export {
+  shownCreatedWebhook,
+  shownWebhook,
+  type ShownCreatedWebhook,
+  type ShownWebhook,
+  type WebhookView,
+} from './shown/webhooks.js'

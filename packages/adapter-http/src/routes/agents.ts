@@ -1,6 +1,11 @@
 import type { AgentSettings } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
-import { agentSettings, type A2aSetting } from '@org/agent-messaging-core/host'
+import {
+  agentSettings,
+  shownAgent,
+  shownCreatedAgent,
+  type A2aSetting,
+} from '@org/agent-messaging-core/host'
 import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/storage'
 import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
@@ -20,13 +25,7 @@ import {
   page,
   withoutNulls,
 } from '../schemas.js'
-import {
-  agentBody,
-  agentSchema,
-  createdAgentBody,
-  createdAgentSchema,
-  newA2aSchema,
-} from '../wire/agent.js'
+import { agentSchema, createdAgentSchema, newA2aSchema } from '../wire/agent.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
 
@@ -96,7 +95,7 @@ export const agentRoutes = (d: HttpDeps) => {
             service.agents.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
             (created) => {
               const at = { route: '/v1/agents', id: created.agent.id }
-              return reply(c, 201, createdAgentBody(created), locationOf(c, basePath, at))
+              return reply(c, 201, shownCreatedAgent(created), locationOf(c, basePath, at))
             },
           ),
       ),
@@ -108,7 +107,7 @@ export const agentRoutes = (d: HttpDeps) => {
           operationId: 'listAgents',
           summary: 'List the agents of the project, newest first',
           query: page,
-          answer: shownPage(agentSchema, agentBody),
+          answer: shownPage(agentSchema, shownAgent),
         },
         (c, asked) => service.agents.list({ projectId: c.get('projectId'), ...asked }),
       ),
@@ -120,7 +119,7 @@ export const agentRoutes = (d: HttpDeps) => {
           operationId: 'getAgent',
           summary: 'Read an agent',
           refusals: ['agent_not_found'],
-          answer: shown('The agent', agentSchema, agentBody),
+          answer: shown('The agent', agentSchema, shownAgent),
         },
         (c) => service.agents.get(agentRef(c)),
       ),
@@ -130,7 +129,7 @@ export const agentRoutes = (d: HttpDeps) => {
 export const agentChangeRoutes = (d: HttpDeps) => {
   const { agents } = d.service
   const route = routesOf(d, { tag: 'Agents', access: authorize(d, 'project:agents') })
-  const afterChange = shown('The agent after the change', agentSchema, agentBody)
+  const afterChange = shown('The agent after the change', agentSchema, shownAgent)
   return new Hono<Env>()
     .patch(
       '/v1/agents/:id',
@@ -145,7 +144,7 @@ export const agentChangeRoutes = (d: HttpDeps) => {
           answer: shown(
             'The agent. A new signing secret is shown only here',
             createdAgentSchema,
-            createdAgentBody,
+            shownCreatedAgent,
           ),
         },
         (c, sent) => agents.update(byActor(c, { ...agentRef(c), change: sent })),

@@ -1,7 +1,6 @@
 import type { AuditEntry } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
-import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
+import { ACTOR_KINDS, AUDIT_ACTIONS, withIso } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize, authorizeOperator } from '../authorize.js'
@@ -9,7 +8,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shownPage } from '../route.js'
 import { id, oneOf, paging, query, storableText } from '../schemas.js'
-import { at, uuid, type BodyOf } from '../wire/body.js'
+import { at, uuid } from '../wire/body.js'
 
 const auditActionSchema = z.enum(AUDIT_ACTIONS).meta({ id: 'AuditAction' })
 const actorKindSchema = z.enum(ACTOR_KINDS).meta({ id: 'ActorKind' })
@@ -48,10 +47,7 @@ const auditEntrySchema = z
   })
   .meta({ id: 'AuditEntry' })
 
-const auditBody = ({ createdAt, ...entry }: AuditEntry): BodyOf<typeof auditEntrySchema> => ({
-  ...entry,
-  createdAt: toIso(createdAt),
-})
+const answer = shownPage(auditEntrySchema, (entry: AuditEntry) => withIso(entry))
 
 const filters = {
   action: oneOf(AUDIT_ACTIONS)
@@ -84,7 +80,7 @@ export const auditRoutes = (d: HttpDeps) => {
           operationId: 'listAuditLog',
           summary: 'List the changes of the project with their actors, newest first',
           query: list,
-          answer: shownPage(auditEntrySchema, auditBody),
+          answer,
         },
         (c, asked) => auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }),
       ),
@@ -96,7 +92,7 @@ export const auditRoutes = (d: HttpDeps) => {
           operationId: 'listAuditLogOfAllProjects',
           summary: 'List the changes of all projects with their actors, newest first',
           query: listOfAll,
-          answer: shownPage(auditEntrySchema, auditBody),
+          answer,
         },
         (_, asked) =>
           auditLog.list({ ...given({ projectId: asked.projectId }), ...filterOf(asked) }),

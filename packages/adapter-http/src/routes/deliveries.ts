@@ -1,5 +1,10 @@
 import { given } from '@org/agent-messaging-core/runtime'
-import { recoverySettings, type RecoverySettings } from '@org/agent-messaging-core/host'
+import {
+  recoverySettings,
+  shownDelivery,
+  shownDeliveryDetail,
+  type RecoverySettings,
+} from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
@@ -9,8 +14,6 @@ import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { id, paging, query, storableText } from '../schemas.js'
 import {
-  deliveryBody,
-  deliveryDetailBody,
   deliveryDetailSchema,
   deliverySchema,
   deliveryStatusSchema,
@@ -37,7 +40,7 @@ const list = query({
 export const deliveryRoutes = (d: HttpDeps) => {
   const { deliveries } = d.service
   const route = routesOf(d, { tag: 'Deliveries', access: authorize(d, 'project:webhooks') })
-  const delivery = shown('The delivery', deliverySchema, deliveryBody)
+  const delivery = shown('The delivery', deliverySchema, shownDelivery)
   return new Hono<Env>()
     .get(
       '/v1/deliveries',
@@ -46,7 +49,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
           operationId: 'listDeliveries',
           summary: 'List deliveries, newest first',
           query: list,
-          answer: shownPage(deliverySchema, deliveryBody),
+          answer: shownPage(deliverySchema, shownDelivery),
         },
         (c, { limit, cursor, ...filter }) =>
           deliveries.list({ projectId: c.get('projectId'), ...given(filter), limit, cursor }),
@@ -59,7 +62,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
           operationId: 'getDelivery',
           summary: 'Read a delivery with its body and all attempts',
           refusals: ['delivery_not_found'],
-          answer: shown('The delivery', deliveryDetailSchema, deliveryDetailBody),
+          answer: shown('The delivery', deliveryDetailSchema, shownDeliveryDetail),
         },
         (c) => deliveries.get(refIn(c, 'deliveryId')),
       ),
@@ -74,7 +77,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
             'A pending delivery gets one extra attempt. A final or blocked one starts a new schedule, ' +
             'out of order.',
           refusals: ['delivery_not_found', 'webhook_not_found', 'delivery_busy'],
-          answer: shown('The delivery, due now', deliverySchema, deliveryBody, 202),
+          answer: shown('The delivery, due now', deliverySchema, shownDelivery, 202),
         },
         (c) => deliveries.redeliver(byActor(c, refIn(c, 'deliveryId'))),
       ),

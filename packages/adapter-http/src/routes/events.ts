@@ -1,5 +1,4 @@
-import type { EventsOfLog } from '@org/agent-messaging-core'
-import type { Answer, ReadEventsError } from '@org/agent-messaging-core/host'
+import { shownEvents, type Answer, type ReadEventsError } from '@org/agent-messaging-core/host'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -24,11 +23,6 @@ const read = query({
       shown: { type: 'integer', minimum: 0, maximum: 60, default: 0 },
     }),
   limit: paging.limit,
-})
-
-const pageBody = ({ data, nextCursor }: EventsOfLog) => ({
-  data: data.map(({ cursor, body }) => ({ cursor, event: JSON.parse(body) as unknown })),
-  nextCursor,
 })
 
 const cursor = z.string().describe('Send it as `?after=` to continue after this event.')
@@ -86,6 +80,6 @@ async function readOrWait(
       return refusal({ kind: 'unauthorized' })
     const { data, nextCursor } = found
     cursor = nextCursor
-    if (data.length > 0 || leftMs === 0 || caller.aborted) return reply(c, 200, pageBody(found))
+    if (data.length > 0 || leftMs === 0 || caller.aborted) return reply(c, 200, shownEvents(found))
   }
 }

@@ -1,10 +1,10 @@
-import { PERMISSIONS, type ApiKey } from '@org/agent-messaging-core'
+import { PERMISSIONS } from '@org/agent-messaging-core'
 import {
   apiKeySettings,
+  shownCreatedKey,
+  shownKey,
   type ApiKeySettings,
-  type CreatedKey,
 } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -14,7 +14,7 @@ import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
 import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
-import { at, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
+import { at, uuid } from '../wire/body.js'
 
 const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
 
@@ -46,29 +46,7 @@ const createdKeySchema = keySchema
   .extend({ key: z.string().describe('The key. Shown only in this answer.') })
   .meta({ id: 'CreatedApiKey' })
 
-/** Does not contain the key: only the answer to `create` does. */
-export const keyBody = ({
-  id,
-  name,
-  permissions,
-  createdAt,
-  expiresAt,
-  revokedAt,
-}: ApiKey): BodyOf<typeof keySchema> => ({
-  id,
-  name,
-  permissions,
-  createdAt: toIso(createdAt),
-  expiresAt: toIsoIfSet(expiresAt),
-  revokedAt: toIsoIfSet(revokedAt),
-})
-
-export const shownCreatedKey = shown(
-  'The key, shown only here',
-  createdKeySchema,
-  ({ apiKey, key }: CreatedKey) => ({ ...keyBody(apiKey), key }),
-  201,
-)
+export const createdKey = shown('The key, shown only here', createdKeySchema, shownCreatedKey, 201)
 
 export const keyRoutes = (d: HttpDeps) => {
   const { keys } = d.service
@@ -82,7 +60,7 @@ export const keyRoutes = (d: HttpDeps) => {
           summary: 'Create an API key',
           body: newKey,
           refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
-          answer: shownCreatedKey,
+          answer: createdKey,
         },
         (c, sent) => keys.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
       ),
@@ -94,7 +72,7 @@ export const keyRoutes = (d: HttpDeps) => {
           operationId: 'listKeys',
           summary: 'List the API keys of the project, newest first',
           query: page,
-          answer: shownPage(keySchema, keyBody),
+          answer: shownPage(keySchema, shownKey),
         },
         (c, asked) => keys.list({ projectId: c.get('projectId'), ...asked }),
       ),

@@ -1,5 +1,5 @@
 import type { StreamEvent } from '@org/agent-messaging-core'
-import { shownMessage } from '@org/agent-messaging-core/host'
+import { shownStreamEvent } from '@org/agent-messaging-core/host'
 import {
   chain,
   eventsOf,
@@ -14,13 +14,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, messageRef } from '../path-id.js'
 import { ownAnswers, replyEmpty, routesOf } from '../route.js'
-import type { BodyOf } from '../wire/body.js'
-import { type messageSchema } from '../wire/message.js'
-import {
-  streamEventSchema,
-  type streamChunkSchema,
-  type streamStateSchema,
-} from '../wire/stream.js'
+import { streamEventSchema } from '../wire/stream.js'
 
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
 export const messageStreamRoutes = (d: HttpDeps) => {
@@ -69,23 +63,12 @@ export const messageStreamRoutes = (d: HttpDeps) => {
 const writer: EventWriter = { isOver: false, write: textOf }
 
 /** Returns the event as text. Its data is one line, because JSON has no line breaks. */
-function textOf(event: Content): string {
-  return `event: ${event.kind}\nid: ${event.id}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
-}
+function textOf(streamed: Exclude<StreamEvent, { kind: 'heartbeat' }>): string {
+  const { event, id, ...data } = shownStreamEvent(streamed)
+  const shown = 'message' in data ? data.message : data
+  return `event: ${event}
+id: ${id}
+data: ${JSON.stringify(shown)}
 
-type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
-type Data =
-  | BodyOf<typeof streamStateSchema>
-  | BodyOf<typeof streamChunkSchema>
-  | BodyOf<typeof messageSchema>
-
-function dataOf(event: Content): Data {
-  switch (event.kind) {
-    case 'state':
-      return { state: event.message.state.kind, attempt: event.message.attempt }
-    case 'chunk':
-      return { attempt: event.attempt, offset: event.offset, text: event.text }
-    case 'message':
-      return shownMessage(event.message)
-  }
+`
 }

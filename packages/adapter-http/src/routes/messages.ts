@@ -1,5 +1,10 @@
 import { given } from '@org/agent-messaging-core/runtime'
-import { MAX_SEARCHED_TEXT, MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/host'
+import {
+  MAX_SEARCHED_TEXT,
+  MESSAGE_STATES,
+  shownFoundMessage,
+  shownMessage,
+} from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { Caller, callerOf, chain, reply } from '@org/agent-messaging-http-kit'
@@ -10,7 +15,6 @@ import { appliedOf, readPrefer } from '../prefer.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
 import { id, instant, oneOf, paging, query, storableText } from '../schemas.js'
 import {
-  foundMessageBody,
   foundMessageSchema,
   messageSchema,
   messageStateSchema,
@@ -74,7 +78,7 @@ export const searchRoutes = (d: HttpDeps) => {
           'places. A page can have fewer messages than its limit, or none. Continue until ' +
           '`nextCursor` is null.',
         query: search,
-        answer: shownPage(foundMessageSchema, foundMessageBody),
+        answer: shownPage(foundMessageSchema, shownFoundMessage),
       },
       (c, { limit, cursor, ...wanted }) =>
         messages.search({

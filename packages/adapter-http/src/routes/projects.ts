@@ -1,6 +1,11 @@
 import type { Project } from '@org/agent-messaging-core'
-import { nameSetting, sendLimitSettings, type SendLimit } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
+import {
+  nameSetting,
+  sendLimitSettings,
+  shownKey,
+  withIso,
+  type SendLimit,
+} from '@org/agent-messaging-core/host'
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -11,8 +16,8 @@ import type { HttpDeps } from '../options.js'
 import { byActor, idIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
 import { fieldsOf, page } from '../schemas.js'
-import { at, count, uuid, type BodyOf } from '../wire/body.js'
-import { keyBody, keySchema, newKey, shownCreatedKey } from './keys.js'
+import { at, count, uuid } from '../wire/body.js'
+import { createdKey, keySchema, newKey } from './keys.js'
 
 const newProject = fieldsOf(requestFields<Pick<Project, 'name'>>({ name: nameSetting })).meta({
   id: 'NewProject',
@@ -51,23 +56,13 @@ const projectSchema = z
   })
   .meta({ id: 'Project' })
 
-const projectBody = ({
-  id,
-  name,
-  sendLimits,
-  createdAt,
-}: Project): BodyOf<typeof projectSchema> => ({
-  id,
-  name,
-  sendLimits,
-  createdAt: toIso(createdAt),
-})
+const shownProject = (project: Project) => withIso(project)
 
 /** Projects, for the operator. The routes of other files belong to one project's keys. */
 export const projectRoutes = (d: HttpDeps) => {
   const { projects } = d.service
   const route = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
-  const project = shown('The project', projectSchema, projectBody)
+  const project = shown('The project', projectSchema, shownProject)
   return new Hono<Env>()
     .post(
       '/v1/projects',
@@ -76,7 +71,7 @@ export const projectRoutes = (d: HttpDeps) => {
           operationId: 'createProject',
           summary: 'Create a project',
           body: newProject,
-          answer: shown('The project', projectSchema, projectBody, 201),
+          answer: shown('The project', projectSchema, shownProject, 201),
         },
         (c, sent) => projects.create(byActor(c, sent)),
       ),
@@ -88,7 +83,7 @@ export const projectRoutes = (d: HttpDeps) => {
           operationId: 'listProjects',
           summary: 'List the projects, oldest first',
           query: page,
-          answer: shownPage(projectSchema, projectBody),
+          answer: shownPage(projectSchema, shownProject),
         },
         (_, asked) => projects.list(asked),
       ),
@@ -132,7 +127,7 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           summary: 'Create an API key of a project',
           body: newKey,
           refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
-          answer: shownCreatedKey,
+          answer: createdKey,
         },
         (c, sent) => keys.create(byActor(c, { projectId: idIn(c.req.param('id')), ...sent })),
       ),
@@ -145,7 +140,7 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           summary: 'List the API keys of a project, newest first',
           query: page,
           refusals: ['project_not_found'],
-          answer: shownPage(keySchema, keyBody),
+          answer: shownPage(keySchema, shownKey),
         },
         (c, asked) =>
           chain(projects.get({ projectId: idIn(c.req.param('id')) }), ({ id }) =>

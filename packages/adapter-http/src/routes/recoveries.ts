@@ -1,7 +1,5 @@
-import type { Recovery } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
-import { recoverySettings } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
+import { recoverySettings, shownRecovery } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -10,7 +8,7 @@ import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
-import { at, count, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
+import { at, count, uuid } from '../wire/body.js'
 import { deliveryStatusSchema, eventTypeSchema } from '../wire/delivery.js'
 import { recoveryFilter } from './deliveries.js'
 
@@ -60,32 +58,10 @@ const recoverySchema = z
   })
   .meta({ id: 'Recovery' })
 
-const recoveryBody = ({
-  id,
-  state,
-  filter: { createdAfter, createdBefore, ...filter },
-  createdAt,
-  projectId: _,
-  cursor: __,
-  ...counts
-}: Recovery): BodyOf<typeof recoverySchema> => ({
-  id,
-  status: state.kind,
-  ...(state.kind === 'failed' && { failure: state.reason }),
-  filter: {
-    ...filter,
-    createdAfter: toIsoIfSet(createdAfter),
-    createdBefore: toIso(createdBefore),
-  },
-  ...counts,
-  createdAt: toIso(createdAt),
-  ...('finishedAt' in state && { finishedAt: toIso(state.finishedAt) }),
-})
-
 export const recoveryRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
   const route = routesOf(d, { tag: 'Recoveries', access: authorize(d, 'project:webhooks') })
-  const recovery = shown('The recovery', recoverySchema, recoveryBody)
+  const recovery = shown('The recovery', recoverySchema, shownRecovery)
   return new Hono<Env>()
     .post(
       '/v1/recoveries',
@@ -100,7 +76,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
           body: newRecovery,
           isBodyOptional: true,
           refusals: ['webhook_not_found', 'too_many_recoveries'],
-          answer: shown('The recovery', recoverySchema, recoveryBody, 202),
+          answer: shown('The recovery', recoverySchema, shownRecovery, 202),
         },
         (c, sent) =>
           recoveries.start(byActor(c, { projectId: c.get('projectId'), filter: given(sent) })),
@@ -113,7 +89,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
           operationId: 'listRecoveries',
           summary: 'List recoveries, newest first',
           query: page,
-          answer: shownPage(recoverySchema, recoveryBody),
+          answer: shownPage(recoverySchema, shownRecovery),
         },
         (c, asked) => recoveries.list({ projectId: c.get('projectId'), ...asked }),
       ),

@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/storage'
+import { withIso } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -8,7 +8,7 @@ import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, textIn } from '../path-id.js'
 import { routesOf, shownPage, withoutBody } from '../route.js'
 import { forced, page } from '../schemas.js'
-import { at, count, uuid, type BodyOf } from '../wire/body.js'
+import { at, count, uuid } from '../wire/body.js'
 
 const sessionSchema = z
   .object({
@@ -18,18 +18,6 @@ const sessionSchema = z
     lastMessageAt: at,
   })
   .meta({ id: 'Session' })
-
-const sessionBody = ({
-  sessionId,
-  openCount,
-  lastMessageId,
-  lastMessageAt,
-}: SessionSummary): BodyOf<typeof sessionSchema> => ({
-  sessionId,
-  openCount,
-  lastMessageId,
-  lastMessageAt: toIso(lastMessageAt),
-})
 
 export const sessionRoutes = (d: HttpDeps) => {
   const { sessions } = d.service
@@ -44,7 +32,7 @@ export const sessionRoutes = (d: HttpDeps) => {
           summary: 'List the sessions of an agent',
           query: page,
           refusals: ['agent_not_found'],
-          answer: shownPage(sessionSchema, sessionBody),
+          answer: shownPage(sessionSchema, (session: SessionSummary) => withIso(session)),
         },
         (c, asked) => sessions.list({ ...byAccess(c, agentRef(c)), ...asked }),
       ),

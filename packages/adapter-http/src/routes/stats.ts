@@ -1,13 +1,13 @@
-import type { ProjectStats } from '@org/agent-messaging-core'
 import {
   ATTEMPT_CLASSES,
   COUNTED,
   RESPONSE_TIMES_MS,
   STATS_STEPS,
-  type AllCounts,
+  DAY_RULE,
+  shownStats,
+  shownUsage,
   type StatsStep,
 } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -17,10 +17,10 @@ import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { routesOf, shown } from '../route.js'
 import { id, instant, oneOf, query } from '../schemas.js'
-import { at, count, type BodyOf } from '../wire/body.js'
+import { at, count } from '../wire/body.js'
 
 const date = z.iso
-  .date({ error: 'must be a date such as 2030-01-31' })
+  .date({ error: DAY_RULE })
   .transform((given) => Date.parse(given))
   .optional()
 const days = query({
@@ -121,43 +121,13 @@ const statsSchema = z
   })
   .meta({ id: 'Stats' })
 
-const plain = ({ byClass: _, byTime: __, p50Ms: ___, p95Ms: ____, ...sums }: AllCounts) => sums
-
-const usageBody = ({
-  from,
-  to,
-  total,
-  rows,
-  peopleToday: today,
-}: ProjectStats): BodyOf<typeof usageSchema> => ({
-  from: dateOf(from),
-  to: dateOf(to),
-  total: plain(total),
-  days: rows.map(({ at: start, people: counted = null, id: _, ...sums }) => ({
-    date: dateOf(start),
-    ...plain(sums),
-    people: counted,
-  })),
-  peopleToday: today,
-})
-
-const statsBody = ({ from, to, stepMs, ...counted }: ProjectStats): BodyOf<typeof statsSchema> => ({
-  ...counted,
-  from: toIso(from),
-  to: toIso(to),
-  stepMs,
-  rows: counted.rows.map((row) => ({ ...row, at: toIso(row.at) })),
-})
-
-const dateOf = (instant: number): string => toIso(instant).slice(0, 10)
-
 /** The counts of a project, for its administrators and for the operator. */
 export const statsRoutes = (d: HttpDeps) => {
   const { stats, projects } = d.service
   const access = authorize(d, 'project:admin')
   const route = routesOf(d, { tag: 'Usage', access })
   const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
-  const answer = shown('The counts', usageSchema, usageBody)
+  const answer = shown('The counts', usageSchema, shownUsage)
   return new Hono<Env>()
     .get(
       '/v1/usage',
@@ -178,7 +148,7 @@ export const statsRoutes = (d: HttpDeps) => {
           operationId: 'getStats',
           summary: 'Read the counts of the project, its agents or its webhooks by step of time',
           query: steps,
-          answer: shown('The counts', statsSchema, statsBody),
+          answer: shown('The counts', statsSchema, shownStats),
         },
         (c, { step = '1h', ...asked }) => stats({ projectId: c.get('projectId'), step, ...asked }),
       ),

@@ -1,11 +1,11 @@
-import type { Webhook } from '@org/agent-messaging-core'
+import { shownDelivery } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { shown } from '../route.js'
 import { fieldsOf, nullAsAbsent, number } from '../schemas.js'
-import { deliveryBody, deliverySchema } from '../wire/delivery.js'
+import { deliverySchema } from '../wire/delivery.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { webhookRoute, webhookSecret } from './webhooks.js'
 
@@ -22,7 +22,7 @@ const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta
 
 export const webhookActionRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service
-  const { route, bodyOf } = webhookRoute(d)
+  const { route, bodyOf, createdBodyOf } = webhookRoute(d)
   const afterChange = shown('The webhook after the change', webhookSchema, bodyOf)
   return new Hono<Env>()
     .post(
@@ -58,7 +58,7 @@ export const webhookActionRoutes = (d: HttpDeps) => {
           operationId: 'sendTestEvent',
           summary: 'Send a webhook.test event to this webhook only',
           refusals: ['webhook_not_found', 'webhook_disabled'],
-          answer: shown('The delivery of the event', deliverySchema, deliveryBody, 202),
+          answer: shown('The delivery of the event', deliverySchema, shownDelivery, 202),
         },
         (c) => webhooks.sendTestEvent(refIn(c, 'webhookId')),
       ),
@@ -75,10 +75,7 @@ export const webhookActionRoutes = (d: HttpDeps) => {
           answer: shown(
             'The webhook. Its new secret is shown only here',
             createdWebhookSchema,
-            ({ webhook, secret }: { readonly webhook: Webhook; readonly secret: string }) => ({
-              ...bodyOf(webhook),
-              secret,
-            }),
+            createdBodyOf,
           ),
         },
         (c, sent) => webhooks.rotateSecret(byActor(c, { ...refIn(c, 'webhookId'), ...sent })),

@@ -1,4 +1,4 @@
-import type { WebhookSettings } from '@org/agent-messaging-core'
+import type { CreatedWebhook, WebhookSettings } from '@org/agent-messaging-core'
 import {
   given,
   customHeadersSchema,
@@ -7,6 +7,8 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import {
   HEADER_LIMITS,
+  shownCreatedWebhook,
+  shownWebhook,
   webhookSettings,
   type JsonScalar,
   type ReadWebhook,
@@ -22,12 +24,7 @@ import type { HttpDeps } from '../options.js'
 import { byActor, locationOf, refIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
 import { boolean, fieldsOf, id, nullAsAbsent, page, text } from '../schemas.js'
-import {
-  createdWebhookSchema,
-  subscriptionSchema,
-  webhookBody,
-  webhookSchema,
-} from '../wire/webhook.js'
+import { createdWebhookSchema, subscriptionSchema, webhookSchema } from '../wire/webhook.js'
 import { newWebhookFilterSchema } from '../wire/webhook-filter.js'
 
 const isTexts = (value: unknown): boolean =>
@@ -103,16 +100,19 @@ const change = settings.partial().meta({
   examples: [{ events: ['*'] }],
 })
 
-/** Returns what the routes of webhooks share. The body shows the webhook as it is now. */
-export const webhookRoute = (d: HttpDeps) => ({
-  route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
-  bodyOf: (webhook: ReadWebhook) =>
-    webhookBody(webhook, d.service.host.now(), d.service.host.limitOf(webhook)),
-})
+/** Returns what the routes of webhooks share. The bodies show the webhook as it is now. */
+export const webhookRoute = (d: HttpDeps) => {
+  const { host } = d.service
+  return {
+    route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
+    bodyOf: (webhook: ReadWebhook) => shownWebhook(webhook, host),
+    createdBodyOf: (created: CreatedWebhook) => shownCreatedWebhook(created, host),
+  }
+}
 
 export const webhookRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service
-  const { route, bodyOf } = webhookRoute(d)
+  const { route, bodyOf, createdBodyOf } = webhookRoute(d)
   return new Hono<Env>()
     .post(
       '/v1/webhooks',
@@ -133,9 +133,9 @@ export const webhookRoutes = (d: HttpDeps) => {
         (c, sent) =>
           chain(
             webhooks.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
-            ({ webhook, secret }) => {
-              const at = { route: '/v1/webhooks', id: webhook.id }
-              return reply(c, 201, { ...bodyOf(webhook), secret }, locationOf(c, d.basePath, at))
+            (created) => {
+              const at = { route: '/v1/webhooks', id: created.webhook.id }
+              return reply(c, 201, createdBodyOf(created), locationOf(c, d.basePath, at))
             },
           ),
       ),

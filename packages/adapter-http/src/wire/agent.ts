@@ -1,17 +1,9 @@
-import type { Agent, AgentSettings } from '@org/agent-messaging-core'
-import {
-  AGENT_STATES,
-  agentSettings,
-  onBusyOf,
-  settingsIn,
-  type CreatedAgent,
-  type FailedAgent,
-} from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
+import type { AgentSettings } from '@org/agent-messaging-core'
+import { AGENT_STATES, agentSettings } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
 import { NO_NUL } from '../schemas.js'
-import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
+import { at, count, uuid } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
 import { runErrorSchema } from './run.js'
 import { shownRuntimeSchema } from './runtime.js'
@@ -82,43 +74,3 @@ export const createdAgentSchema = agentSchema
       .describe('Signs the requests to the runtime. Shown only in this answer.'),
   })
   .meta({ id: 'CreatedAgent' })
-
-type AgentBody = BodyOf<typeof agentSchema>
-
-export const agentBody = ({
-  runtime,
-  state,
-  createdAt,
-  updatedAt,
-  ...agent
-}: Agent): AgentBody => ({
-  id: agent.id,
-  ...settingsIn(agentSettings, agent),
-  // Only the public options. The runtime's adapter stores secret options separately.
-  runtime: { kind: runtime.kind, ...runtime.options },
-  desiredState: agent.desiredState,
-  state: state.kind,
-  ...(state.kind === 'error' && failureOf(state)),
-  onBusy: onBusyOf(agent),
-  createdAt: toIso(createdAt),
-  updatedAt: toIso(updatedAt),
-})
-
-const failureOf = ({
-  lastError,
-  failures,
-  retryAt,
-}: FailedAgent): Pick<AgentBody, 'lastError' | 'failures' | 'retryAt'> => ({
-  lastError,
-  failures,
-  retryAt: toIsoIfSet(retryAt),
-})
-
-/** The only body that contains a new signing secret. */
-export const createdAgentBody = ({
-  agent,
-  signingSecret,
-}: CreatedAgent): BodyOf<typeof createdAgentSchema> => ({
-  ...agentBody(agent),
-  signingSecret,
-})

@@ -1,5 +1,3 @@
-import type { Instant } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 
 type Immutable<T> = T extends readonly (infer Item)[]
@@ -18,6 +16,3 @@ export const uuid = z.uuid()
 /** An instant in an answer: ISO 8601 in UTC with milliseconds. */
 export const at = z.iso.datetime()
 export const count = z.int().min(0)
-
-export const toIsoIfSet = (instant: Instant | undefined): string | undefined =>
-  instant === undefined ? undefined : toIso(instant)

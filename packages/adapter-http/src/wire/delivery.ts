@@ -1,15 +1,8 @@
-import type { DeliveryDetail, WebhookDelivery } from '@org/agent-messaging-core'
 import { UNREACHABLE_ERRORS, type Outcome } from '@org/agent-messaging-core/runtime'
-import { deliveryStatusOf, recoverySettings } from '@org/agent-messaging-core/host'
-import {
-  toIso,
-  type DeliveryAttempt,
-  type LastFailure,
-  type CancelReason,
-  type DeliveryState,
-} from '@org/agent-messaging-core/storage'
+import { recoverySettings } from '@org/agent-messaging-core/host'
+import type { CancelReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
-import { at, count, uuid, type BodyOf } from './body.js'
+import { at, count, uuid } from './body.js'
 
 const cancelReasons = [
   'webhook_deleted',
@@ -94,96 +87,3 @@ export const deliveryDetailSchema = deliverySchema
     attempts: z.array(attemptSchema),
   })
   .meta({ id: 'DeliveryDetail' })
-
-type DeliveryBody = BodyOf<typeof deliverySchema>
-type AttemptBody = BodyOf<typeof attemptSchema>
-
-export const deliveryBody = ({
-  id,
-  webhookId,
-  eventId,
-  event,
-  state,
-  attemptCount,
-  createdAt,
-}: WebhookDelivery): DeliveryBody => ({
-  id,
-  webhookId,
-  eventId,
-  event,
-  status: deliveryStatusOf(state),
-  attemptCount,
-  ...timesOf(state),
-  createdAt: toIso(createdAt),
-})
-
-export const deliveryDetailBody = ({
-  delivery,
-  body,
-  attempts,
-}: DeliveryDetail): BodyOf<typeof deliveryDetailSchema> => ({
-  ...deliveryBody(delivery),
-  body,
-  attempts: attempts.map(attemptBody),
-})
-
-const attemptBody = ({
-  attemptNumber,
-  startedAt,
-  durationMs,
-  url,
-  requestHeaders,
-  outcome,
-}: DeliveryAttempt): AttemptBody => ({
-  attemptNumber,
-  startedAt: toIso(startedAt),
-  durationMs,
-  url,
-  requestHeaders,
-  outcome: outcome.kind,
-  ...outcomeOf(outcome),
-})
-
-export const lastFailureBody = ({
-  deliveryId,
-  attemptNumber,
-  startedAt,
-  outcome,
-}: LastFailure): BodyOf<typeof lastFailureSchema> => ({
-  deliveryId,
-  attemptNumber,
-  startedAt: toIso(startedAt),
-  outcome: outcome.kind,
-  ...outcomeOf(outcome),
-})
-
-const outcomeOf = (
-  outcome: Outcome,
-): Pick<AttemptBody, 'statusCode' | 'responseBody' | 'error' | 'detail'> =>
-  outcome.kind === 'unreachable'
-    ? { error: outcome.error, detail: outcome.detail }
-    : { statusCode: outcome.statusCode, responseBody: outcome.responseBody }
-
-type Times =
-  | 'nextAttemptAt'
-  | 'blockedBy'
-  | 'deliveredAt'
-  | 'exhaustedAt'
-  | 'cancelledAt'
-  | 'cancelledReason'
-function timesOf(state: DeliveryState): Pick<DeliveryBody, Times> {
-  switch (state.kind) {
-    case 'pending':
-      return { nextAttemptAt: toIso(state.nextAttemptAt) }
-    case 'sending':
-      return {}
-    case 'waiting':
-      return { blockedBy: state.blockedBy }
-    case 'delivered':
-      return { deliveredAt: toIso(state.deliveredAt) }
-    case 'exhausted':
-      return { exhaustedAt: toIso(state.exhaustedAt) }
-    case 'cancelled':
-      return { cancelledAt: toIso(state.cancelledAt), cancelledReason: state.reason }
-  }
-}

@@ -1,10 +1,9 @@
-import type { FoundMessage } from '@org/agent-messaging-core'
-import { MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/host'
+import { MESSAGE_STATES } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
-import { at, count, uuid, type BodyOf } from './body.js'
+import { at, count, uuid } from './body.js'
 import { inputSchema, openInputSchema } from './input.js'
-import { deliveryBody, deliverySchema } from './delivery.js'
+import { deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
 
@@ -66,14 +65,3 @@ export const foundMessageSchema = messageSchema
       ),
   })
   .meta({ id: 'FoundMessage' })
-
-export const foundMessageBody = ({
-  message,
-  deliveries,
-}: FoundMessage): BodyOf<typeof foundMessageSchema> => ({
-  ...shownMessage(message),
-  deliveries: deliveries.map((delivery) => {
-    const { id, webhookId, event, status, attemptCount } = deliveryBody(delivery)
-    return { id, webhookId, event, status, attemptCount }
-  }),
-})

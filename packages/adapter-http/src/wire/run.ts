@@ -1,9 +1,8 @@
 import type { MessageRun } from '@org/agent-messaging-core'
 import { RUN_ERROR_CODES } from '@org/agent-messaging-core/runtime'
-import { RUN_END_REASONS } from '@org/agent-messaging-core/host'
-import { toIso } from '@org/agent-messaging-core/storage'
+import { RUN_END_REASONS, withIso } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
-import { at, count, toIsoIfSet, type BodyOf } from './body.js'
+import { at, count, type BodyOf } from './body.js'
 
 export const runErrorSchema = z
   .object({ code: z.enum(RUN_ERROR_CODES), message: z.string() })
@@ -42,9 +41,5 @@ export const messageRunsSchema = z
   })
 
 export const messageRunsBody = (runs: readonly MessageRun[]): BodyOf<typeof messageRunsSchema> => ({
-  runs: runs.map(({ startedAt, endedAt, ...run }) => ({
-    ...run,
-    startedAt: toIso(startedAt),
-    endedAt: toIsoIfSet(endedAt),
-  })),
+  runs: runs.map(withIso),
 })

@@ -1,22 +1,10 @@
-import {
-  EVENT_NAMES,
-  type Instant,
-  type Webhook,
-  type WebhookSettings,
-} from '@org/agent-messaging-core'
-import {
-  circuitAt,
-  settingsIn,
-  webhookSettings,
-  type CircuitState,
-  type ReadWebhook,
-  type WebhookLimit,
-} from '@org/agent-messaging-core/host'
-import { toIso, type DisabledReason } from '@org/agent-messaging-core/storage'
+import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
+import { webhookSettings, type CircuitState } from '@org/agent-messaging-core/host'
+import type { DisabledReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
-import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
-import { lastFailureBody, lastFailureSchema } from './delivery.js'
+import { at, count, uuid } from './body.js'
+import { lastFailureSchema } from './delivery.js'
 import { webhookFilterSchema } from './webhook-filter.js'
 
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
@@ -85,57 +73,3 @@ export const createdWebhookSchema = webhookSchema
     secret: z.string().describe('Signs the deliveries. Shown only in this answer.'),
   })
   .meta({ id: 'CreatedWebhook' })
-
-type WebhookBody = BodyOf<typeof webhookSchema>
-
-/** The webhook at `now`. Does not contain the secret, which only a creation and a rotation show. */
-export const webhookBody = (
-  { headers, lastFailure, ...webhook }: ReadWebhook,
-  now: Instant,
-  limit?: WebhookLimit,
-): WebhookBody => ({
-  id: webhook.id,
-  ...settingsIn(webhookSettings, webhook),
-  ...(headers && {
-    headers: Object.fromEntries(headers.names.map((name) => [name, { set: true as const }])),
-  }),
-  paused: webhook.isPaused,
-  ...webhook.sending,
-  ...statusFields(webhook),
-  ...healthFields(webhook, now),
-  ...(lastFailure && { lastFailure: lastFailureBody(lastFailure) }),
-  limit,
-  ...(webhook.previousSecret &&
-    webhook.previousSecret.until > now && {
-      previousSecretUntil: toIso(webhook.previousSecret.until),
-    }),
-  createdAt: toIso(webhook.createdAt),
-  updatedAt: toIso(webhook.updatedAt),
-})
-
-const statusFields = ({
-  status,
-}: Webhook): Pick<WebhookBody, 'enabled' | 'disabledReason' | 'disabledAt'> =>
-  status.kind === 'enabled'
-    ? { enabled: true }
-    : { enabled: false, disabledReason: status.reason, disabledAt: toIso(status.at) }
-
-type Health =
-  | 'consecutiveFailures'
-  | 'failingSince'
-  | 'lastSuccessAt'
-  | 'lastFailureAt'
-  | 'circuit'
-  | 'circuitOpenUntil'
-function healthFields({ health }: Webhook, now: Instant): Pick<WebhookBody, Health> {
-  const { consecutiveFailures, failingSince, lastSuccessAt, lastFailureAt, circuit } = health
-  return {
-    consecutiveFailures,
-    failingSince: toIsoIfSet(failingSince),
-    lastSuccessAt: toIsoIfSet(lastSuccessAt),
-    lastFailureAt: toIsoIfSet(lastFailureAt),
-    circuit: circuitAt(health, now),
-    ...(circuit.kind === 'open' &&
-      circuit.until > now && { circuitOpenUntil: toIso(circuit.until) }),
-  }
-}

@@ -1,0 +1,47 @@
+import type { CountName } from '../domain/operations/counts.js'
+import { toIso, type Instant } from '../domain/values/instant.js'
+import type { AllCounts, ProjectStats, StatsRow } from '../operations/read-stats.js'
+
+type Sums = Readonly<Record<CountName, number>>
+
+/** What a project used. Dates are days in UTC, such as `2030-01-31`. */
+export type ShownUsage = {
+  readonly from: string
+  readonly to: string
+  readonly total: Sums
+  /** The days with counts, oldest first. */
+  readonly days: readonly (Sums & { readonly date: string; readonly people: number | null })[]
+} & Pick<ProjectStats, 'peopleToday'>
+
+/** What happened, by step of time. Times are ISO 8601 in UTC. */
+export type ShownStats = Omit<ProjectStats, 'from' | 'to' | 'rows'> & {
+  readonly from: string
+  /** The start of the last step. */
+  readonly to: string
+  /** The steps with counts, oldest first. */
+  readonly rows: readonly (Omit<StatsRow, 'at'> & { readonly at: string })[]
+}
+
+export const shownUsage = ({ from, to, total, rows, ...today }: ProjectStats): ShownUsage => ({
+  from: dateOf(from),
+  to: dateOf(to),
+  total: sumsOf(total),
+  days: rows.map(({ at, people = null, id: _, ...counts }) => ({
+    date: dateOf(at),
+    ...sumsOf(counts),
+    people,
+  })),
+  ...(today.peopleToday && { peopleToday: today.peopleToday }),
+})
+
+export const shownStats = ({ from, to, rows, ...counted }: ProjectStats): ShownStats => ({
+  from: toIso(from),
+  to: toIso(to),
+  ...counted,
+  rows: rows.map((row) => ({ ...row, at: toIso(row.at) })),
+})
+
+const sumsOf = ({ byClass: _, byTime: __, p50Ms: ___, p95Ms: ____, ...sums }: AllCounts): Sums =>
+  sums
+
+const dateOf = (instant: Instant): string => toIso(instant).slice(0, 10)
