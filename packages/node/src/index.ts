@@ -1,14 +1,10 @@
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.js'
-export type { Access, PageInput } from '@org/agent-messaging-core'
+export type { Access } from '@org/agent-messaging-core'
 export type { HttpHandlers, HttpOptions } from './http/handlers.js'
 export type { HostPool } from './open-database.js'
 export { SetupError } from './setup-error.js'
 export type { AskOptions } from './ask.js'
-export type {
-  FoundInProject,
-  List,
-  MessageStream,
-  ProjectCalls,
-  ShownWebhook,
-} from './in-project.js'
+export type { MessageStream } from './calls.js'
+export type { ProjectCalls } from './in-project.js'
+export type { List } from './list.js'
 export { MessagingError } from '@org/agent-messaging-core'

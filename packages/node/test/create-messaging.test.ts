@@ -7,7 +7,12 @@ import path from 'node:path'
 import type { JsonObject } from '@org/agent-messaging-core'
 import type { Fact } from '@org/agent-messaging-core/runtime'
 import { fakeClock, type FakeClock } from '@org/agent-messaging-testing'
-import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
+import {
+  createMessaging,
+  MessagingError,
+  type Messaging,
+  type MessagingOptions,
+} from '@org/agent-messaging-node'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../adapter-postgres/test/test-postgres.js'
@@ -89,9 +94,9 @@ describe('createMessaging', () => {
   it('uses one project, default, in every call', async () => {
     const messaging = await open()
     const agents = await messaging.agents.list({ limit: 10 })
-    expect(agents.data.map(({ name, projectId }) => [name, projectId])).toEqual([
-      ['shouter', messaging.projectId],
-    ])
+    expect(agents.data.map(({ name }) => name)).toEqual(['shouter'])
+    const inService = await messaging.service.agents.list({ projectId: messaging.projectId })
+    expect(inService.data.map(({ id }) => id)).toEqual(agents.data.map(({ id }) => id))
     const projects = await messaging.service.projects.list({ limit: 10 })
     expect(projects.data.map(({ name }) => name)).toEqual(['default'])
     const page = await messaging.webhooks.list({ limit: 10 })
@@ -183,6 +188,53 @@ describe('createMessaging', () => {
     expect(texts).toEqual(['a', 'b', 'c'])
   })
 
+  it.each<[string, (messaging: Messaging) => unknown, string]>([
+    [
+      'a call',
+      ({ messages }) => messages.send({ ...hello, sesionId: 'c' } as typeof hello),
+      'input has unknown fields: sesionId (did you mean sessionId?). Known fields: agent, ',
+    ],
+    [
+      'a list',
+      ({ messages }) => messages.list({ agent: 'shouter', stat: 'failed' } as { agent: string }),
+      'input has unknown fields: stat (did you mean state?). ',
+    ],
+    [
+      'a change',
+      ({ agents }) => agents.update({ agent: 'shouter', change: { maxQueue: 1 } as object }),
+      'change has unknown fields: maxQueue (did you mean maxQueued?). ',
+    ],
+    [
+      'a recovery',
+      ({ recoveries }) => recoveries.start({ filter: { createdAfter: 'yesterday' } }),
+      'filter.createdAfter must be an ISO 8601 instant with a time zone, such as ',
+    ],
+    [
+      'the usage',
+      ({ usage }) => usage.get({ from: '2026-02-30' }),
+      'from must be a date such as 2030-01-31',
+    ],
+    ['a text', ({ webhooks }) => webhooks.get('id' as never), 'input must be an object'],
+    ['nothing', ({ messages }) => (messages.send as () => unknown)(), 'is required'],
+  ])('refuses a wrong input of %s as invalid', async (_, call, message) => {
+    const refused = Promise.resolve(call(await open()))
+    await expect(refused).rejects.toMatchObject({ kind: 'invalid' })
+    await expect(refused).rejects.toThrow(message)
+  })
+
+  it('ends a stream at once, also while its reader waits', async () => {
+    const messaging = await open({ agents: { slow: () => new Promise<string>(() => undefined) } })
+    const { messageId } = await messaging.messages.send({ ...hello, agent: 'slow', waitMs: 0 })
+    const stream = await messaging.messages.stream({ agent: 'slow', messageId })
+    let states = 0
+    const reading = (async () => {
+      for await (const { event } of stream ?? []) if (event === 'state') states++
+    })()
+    await expect.poll(() => states).toBeGreaterThan(0)
+    await stream?.return?.()
+    await reading
+  })
+
   it('shows a webhook with its secret once, and never the sealed one', async () => {
     const messaging = await open()
     const url = 'https://receiver.example/'
@@ -190,10 +242,10 @@ describe('createMessaging', () => {
     expect(created).toMatchObject({
       url,
       secret: expect.stringMatching(/^whsec_/),
-      headers: ['X-A'],
+      headers: { 'X-A': { set: true } },
     })
     const { data } = await messaging.webhooks.list()
-    expect(data).toMatchObject([{ id: created.id, headers: ['X-A'] }])
+    expect(data).toMatchObject([{ id: created.id, headers: { 'X-A': { set: true } } }])
     expect(Object.keys(data[0] ?? {})).not.toContain('secret')
   })
 
@@ -317,7 +369,7 @@ describe('createMessaging', () => {
     await first.stop()
     const second = await open({ database })
     const { data } = await second.agents.list({ limit: 10 })
-    expect(data.map(({ state }) => state.kind)).toEqual(action === 'stop' ? ['stopped'] : [])
+    expect(data.map(({ state }) => state)).toEqual(action === 'stop' ? ['stopped'] : [])
   })
 
   it('uses the key that the code has now, and the model that a person chose', async () => {

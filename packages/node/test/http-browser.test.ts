@@ -84,7 +84,7 @@ it(
         ['stream', await statusOf(stream())],
         ['cancel', await statusOf(client.messages.cancel('slow', foreign))],
         ['send', await statusOf(client.messages.send('slow', { sessionId: 'bob', message: 'x' }))],
-        ['agents', await statusOf(client.agents.list().next())],
+        ['agents', await statusOf(client.agents.list())],
       ]
       return { text, tokens, statuses }
     })()`)

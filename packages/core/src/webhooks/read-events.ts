@@ -13,7 +13,7 @@ export type ReadEventsInput = {
   readonly projectId: string
   /** The `nextCursor` of a page, or the `cursor` of an event. Absent: the oldest event. */
   readonly after?: string | undefined
-  /** The most events of the page. Default: 100. */
+  /** The most events of the page. Default: 50. */
   readonly limit?: number | undefined
   /** Waits this long for an event if there is none. 0 does not wait. */
   readonly waitMs?: number | undefined
@@ -30,7 +30,7 @@ export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cu
 
 /** The longest wait of one read. Proxies cut connections that are silent for a minute. */
 const MOST_WAIT_MS = 60_000
-const DEFAULT_LIMIT = 100
+const DEFAULT_LIMIT = 50
 
 export const readEvents =
   (d: Pick<Platform, 'clock' | 'shared' | 'storage'> & { readonly eventReaders: EventReaders }) =>

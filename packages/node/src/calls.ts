@@ -1,0 +1,289 @@
+import type {
+  AnswerStream,
+  AuditEntry,
+  MessageRun,
+  MessagingService,
+  Page,
+  ProjectStats,
+  Sent,
+  SessionSummary,
+} from '@org/agent-messaging-core'
+import {
+  agentSettings,
+  apiKeySettings,
+  recoverySettings,
+  shownAgent,
+  shownCreatedAgent,
+  shownCreatedKey,
+  shownCreatedWebhook,
+  shownDelivery,
+  shownDeliveryDetail,
+  shownEvents,
+  shownFoundMessage,
+  shownKey,
+  shownMessage,
+  shownRecovery,
+  shownSend,
+  shownStats,
+  shownStreamEvent,
+  shownUsage,
+  shownWebhook,
+  webhookSettings,
+  withIso,
+  type Settings,
+  type ShownStreamEvent,
+  type WebhookView,
+} from '@org/agent-messaging-core/host'
+import type { inTransaction } from '@org/agent-messaging-adapter-postgres'
+import type { Fields } from './taken.js'
+
+/** The fields that a call takes, and the shape of its value, or of each row of its list. */
+type Shape<Input, Value> = {
+  readonly fields: { readonly [K in keyof Given<Input>]-?: Fields[string] }
+  readonly shown?: (value: Value, view: WebhookView) => unknown
+}
+type ShapeOf<Name, Call> = Call extends (input: infer Input) => Promise<infer Value>
+  ? Shape<NonNullable<Input>, Name extends Listing ? RowOf<Value> : Value>
+  : never
+type Shapes = {
+  readonly [G in keyof MessagingService]?: {
+    readonly [K in keyof MessagingService[G]]?: ShapeOf<K, MessagingService[G][K]>
+  }
+}
+/** The calls that answer page by page. */
+export type Listing = 'list' | 'search'
+export type RowOf<Value> = Value extends Page<infer Row> ? Row : never
+
+/** What only a server gives: the project is bound. */
+type Bound = 'projectId' | 'sentBy' | 'hook' | 'apiKey'
+type Time = 'createdAfter' | 'createdBefore' | 'changedFrom' | 'expiresAt'
+/** A client of `pg` with an open transaction, from any pool of the same database. */
+export type Transaction = Parameters<typeof inTransaction>[0]
+/** An input of the service as `messaging` takes it: without the project, times in ISO 8601. */
+export type Given<Input> = Input extends object
+  ? {
+      [K in keyof Input as Exclude<K, Bound>]: K extends Time
+        ? string | Exclude<Input[K], number>
+        : K extends 'filter'
+          ? Given<Input[K]>
+          : K extends 'transaction'
+            ? Transaction
+            : Input[K]
+    }
+  : Input
+
+/** A sign of life of a stream that is quiet. */
+type Heartbeat = { readonly event: 'heartbeat' }
+/** The answer, event by event. `return` ends the stream at once. */
+export type MessageStream = AsyncIterableIterator<
+  ShownStreamEvent | Heartbeat,
+  undefined,
+  undefined
+>
+
+const fieldsOf = <S extends Settings>(settings: S) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, { format }]) => [
+      name,
+      format === 'date-time' ? 'instant' : true,
+    ]),
+  ) as { readonly [K in keyof S]: true | 'instant' }
+
+const page = { limit: true, cursor: true } as const
+const actor = { actor: true } as const
+const access = { access: true } as const
+const agent = { agent: true } as const
+const message = { ...agent, messageId: true } as const
+const waiting = { waitMs: true, abort: true } as const
+const created = { createdAfter: 'instant', createdBefore: 'instant' } as const
+const webhook = { webhookId: true, ...actor } as const
+const delivery = { deliveryId: true, ...actor } as const
+const recovery = { recoveryId: true } as const
+const endUser = { endUserId: true, cursor: true } as const
+const newMessage = {
+  ...agent,
+  sessionId: true,
+  message: true,
+  metadata: true,
+  earlierTurns: true,
+  executionPrincipal: true,
+  idempotencyKey: true,
+  traceparent: true,
+  tracestate: true,
+} as const
+const filters = {
+  sessionId: true,
+  status: true,
+  state: true,
+  progress: true,
+  changedFrom: 'instant',
+} as const
+
+const shownSent = ({ message: sent }: Sent) => shownSend(sent)
+const changedMessage = { fields: { ...message, ...actor, ...access }, shown: shownMessage } as const
+const changedAgent = { fields: { ...agent, ...actor }, shown: shownAgent } as const
+const changedWebhook = { fields: webhook, shown: shownWebhook } as const
+const changedDelivery = { fields: delivery, shown: shownDelivery } as const
+
+/** The calls of `messaging`. The service has more, which only a server needs. */
+export const CALLS = {
+  messages: {
+    send: { fields: { ...newMessage, ...waiting, ...access }, shown: shownSent },
+    enqueue: { fields: { ...newMessage, transaction: true }, shown: shownSent },
+    get: { fields: { ...message, ...waiting, ...access }, shown: shownMessage },
+    history: { fields: { ...message, ...access, maxTurns: true, maxLength: true } },
+    runs: { fields: message, shown: (runs: readonly MessageRun[]) => runs.map(withIso) },
+    list: {
+      fields: { ...agent, ...filters, ...page, ...access, order: true },
+      shown: shownMessage,
+    },
+    count: { fields: { ...agent, ...filters, ...access, most: true } },
+    search: {
+      fields: {
+        ...page,
+        ...created,
+        ...access,
+        messageId: true,
+        sessionId: true,
+        endUserId: true,
+        correlationId: true,
+        status: true,
+        state: true,
+        text: true,
+        abort: true,
+      },
+      shown: shownFoundMessage,
+    },
+    stream: { fields: { ...message, ...access, lastEventId: true }, shown: shownStream },
+    cancel: changedMessage,
+    retry: changedMessage,
+    setMetadata: { fields: { ...message, metadata: true }, shown: shownMessage },
+  },
+  inputs: {
+    list: { fields: { ...page, ...access, endUserId: true }, shown: shownMessage },
+    answer: {
+      fields: {
+        ...message,
+        ...actor,
+        ...access,
+        inputId: true,
+        value: true,
+        executionPrincipal: true,
+      },
+      shown: shownMessage,
+    },
+    withdraw: { fields: { ...message, ...actor, inputId: true }, shown: shownMessage },
+  },
+  sessions: {
+    list: {
+      fields: { ...agent, ...page, ...access },
+      shown: (session: SessionSummary) => withIso(session),
+    },
+    erase: { fields: { ...agent, ...actor, sessionId: true, force: true } },
+  },
+  agents: {
+    create: {
+      fields: { ...fieldsOf(agentSettings), ...actor, desiredState: true },
+      shown: shownCreatedAgent,
+    },
+    update: {
+      fields: { ...agent, ...actor, change: fieldsOf(agentSettings) },
+      shown: shownCreatedAgent,
+    },
+    delete: { fields: { ...agent, ...actor, force: true } },
+    start: changedAgent,
+    stop: changedAgent,
+    declare: { fields: { agents: true } },
+    get: { fields: { ...agent, ...access }, shown: shownAgent },
+    list: { fields: page, shown: shownAgent },
+  },
+  webhooks: {
+    create: {
+      fields: { ...fieldsOf(webhookSettings), ...actor, secret: true },
+      shown: shownCreatedWebhook,
+    },
+    update: { fields: { ...webhook, change: fieldsOf(webhookSettings) }, shown: shownWebhook },
+    enable: changedWebhook,
+    disable: changedWebhook,
+    delete: { fields: webhook },
+    rotateSecret: {
+      fields: { ...webhook, secret: true, graceMs: true },
+      shown: shownCreatedWebhook,
+    },
+    finishRotation: changedWebhook,
+    get: { fields: { webhookId: true }, shown: shownWebhook },
+    list: { fields: page, shown: shownWebhook },
+    sendTestEvent: { fields: { webhookId: true }, shown: shownDelivery },
+  },
+  deliveries: {
+    get: { fields: { deliveryId: true }, shown: shownDeliveryDetail },
+    list: {
+      fields: { ...fieldsOf(recoverySettings), ...page, messageId: true, sessionId: true },
+      shown: shownDelivery,
+    },
+    redeliver: changedDelivery,
+    cancel: changedDelivery,
+    skip: changedDelivery,
+  },
+  recoveries: {
+    start: { fields: { ...actor, filter: fieldsOf(recoverySettings) }, shown: shownRecovery },
+    cancel: { fields: { ...recovery, ...actor }, shown: shownRecovery },
+    get: { fields: recovery, shown: shownRecovery },
+    list: { fields: page, shown: shownRecovery },
+  },
+  events: {
+    read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },
+  },
+  principals: {
+    count: { fields: endUser },
+    erase: { fields: { ...endUser, ...actor, force: true } },
+  },
+  keys: {
+    create: {
+      fields: { ...fieldsOf(apiKeySettings), ...actor, key: true },
+      shown: shownCreatedKey,
+    },
+    list: { fields: page, shown: shownKey },
+    revoke: { fields: { ...actor, keyId: true } },
+  },
+  sessionTokens: {
+    create: { fields: { sessions: true, agents: true, endUserId: true, expiresInMs: true } },
+  },
+  auditLog: {
+    list: {
+      fields: { ...page, action: true, actorKind: true, targetId: true },
+      shown: (entry: AuditEntry) => withIso(entry),
+    },
+  },
+} as const satisfies Shapes
+
+/** The counts of the project. Both are one call of the service. */
+export const COUNTS = {
+  usage: { fields: { from: 'day', to: 'day' }, step: '1d', shown: shownUsage },
+  stats: {
+    fields: { from: 'instant', to: 'instant', step: true, by: true, id: true },
+    step: '1h',
+    shown: shownStats,
+  },
+} as const satisfies Record<
+  string,
+  { readonly fields: Fields; readonly shown: (counted: ProjectStats) => unknown; step: string }
+>
+
+function shownStream(stream: AnswerStream | undefined): MessageStream | undefined {
+  if (!stream) return undefined
+  const shown: MessageStream = {
+    async next() {
+      const { done, value } = await stream.next()
+      if (done) return { done, value: undefined }
+      const event = value.kind
+      return { done: false, value: event === 'heartbeat' ? { event } : shownStreamEvent(value) }
+    },
+    async return() {
+      await stream.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => shown,
+  }
+  return shown
+}
