@@ -98,10 +98,10 @@ export const paging = {
   limit: text
     .regex(/^(?:[1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
     .transform(Number)
-    .default(20)
+    .default(50)
     .meta({
       description: 'The most rows of the page.',
-      shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+      shown: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
     }),
   cursor: id.optional().describe('The `nextCursor` of the previous page.'),
 }

@@ -1,5 +1,5 @@
 import { pathsBelow, segment, type Http } from './http.js'
-import { rowsOf } from './pages.js'
+import { listOf, type List, type PageInput } from './pages.js'
 import type { Agent, AgentChange, CreatedAgent, NewAgent, Session } from './resources.js'
 
 const path = pathsBelow('/v1/agents')
@@ -8,7 +8,7 @@ export function agentsOf(http: Http) {
   return {
     create: (settings: NewAgent): Promise<CreatedAgent> => http.post('/v1/agents', settings),
     get: (idOrName: string): Promise<Agent> => http.get(path(idOrName)),
-    list: (): AsyncGenerator<Agent, void, undefined> => rowsOf(http, '/v1/agents'),
+    list: (page?: PageInput): List<Agent> => listOf(http, '/v1/agents', page),
     update: (idOrName: string, change: AgentChange): Promise<CreatedAgent> =>
       http.repeatable('PATCH', path(idOrName), change),
     start: (idOrName: string): Promise<Agent> => http.repeatable('POST', path(idOrName, '/start')),
@@ -22,8 +22,8 @@ export function agentsOf(http: Http) {
 export function sessionsOf(http: Http) {
   return {
     /** Lists the sessions with the newest messages first. */
-    list: (idOrName: string): AsyncGenerator<Session, void, undefined> =>
-      rowsOf(http, path(idOrName, '/sessions')),
+    list: (idOrName: string, page?: PageInput): List<Session> =>
+      listOf(http, path(idOrName, '/sessions'), page),
     /** Erases a session and its messages. `force` also erases open messages. */
     erase: (idOrName: string, sessionId: string, { force = false } = {}): Promise<void> =>
       http.json({

@@ -84,7 +84,7 @@ describe('without Node', () => {
     const events = []
     for await (const event of client.messages.stream('echo', 'm')) events.push(event)
     expect(events).toEqual([
-      { event: 'message', message: { messageId: 'm', state: 'responded', response: 'Hi' } },
+      { event: 'message', id: '', message: { messageId: 'm', state: 'responded', response: 'Hi' } },
     ])
   })
 

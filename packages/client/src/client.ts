@@ -3,7 +3,7 @@ import { agentsOf, sessionsOf } from './agents.js'
 import { eventsOf } from './events.js'
 import { type ClientOptions, createHttp, type Http, pathsBelow, segment } from './http.js'
 import { messagesOf } from './messages.js'
-import { rowsOf } from './pages.js'
+import { listOf, type List, type PageInput } from './pages.js'
 import type {
   ApiKey,
   AuditEntry,
@@ -62,8 +62,8 @@ export function createClient(options: ClientOptions) {
     portalLinks: portalLinksOf(http),
     /** Needs the permission `project:audit`. */
     auditLog: {
-      list: (filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, undefined> =>
-        rowsOf(http, '/v1/audit-log', filter),
+      list: (filter?: AuditFilter & PageInput): List<AuditEntry> =>
+        listOf(http, '/v1/audit-log', filter),
     },
     usage: {
       /** Returns what the project used, by day. Needs the permission `project:admin`. */
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions) {
 function keysOf(http: Http) {
   return {
     create: (settings: NewApiKey): Promise<CreatedApiKey> => http.post('/v1/keys', settings),
-    list: (): AsyncGenerator<ApiKey, void, undefined> => rowsOf(http, '/v1/keys'),
+    list: (page?: PageInput): List<ApiKey> => listOf(http, '/v1/keys', page),
     revoke: (id: string): Promise<void> => http.repeatable('DELETE', `/v1/keys${segment(id)}`),
   }
 }
@@ -102,7 +102,7 @@ function projectsOf(http: Http) {
     create: (settings: { readonly name: string }): Promise<Project> =>
       http.post('/v1/projects', settings),
     get: (id: string): Promise<Project> => http.get(path(id)),
-    list: (): AsyncGenerator<Project, void, undefined> => rowsOf(http, '/v1/projects'),
+    list: (page?: PageInput): List<Project> => listOf(http, '/v1/projects', page),
     /** Changes the limits of the project's sends. */
     update: (id: string, change: ProjectChange): Promise<Project> =>
       http.repeatable('PATCH', path(id), change),
@@ -113,23 +113,22 @@ function projectsOf(http: Http) {
     createKey: (projectId: string, settings: NewApiKey): Promise<CreatedApiKey> =>
       http.post(path(projectId, '/keys'), settings),
     /** Lists the keys of a project, without the keys themselves. */
-    listKeys: (projectId: string): AsyncGenerator<ApiKey, void, undefined> =>
-      rowsOf(http, path(projectId, '/keys')),
+    listKeys: (projectId: string, page?: PageInput): List<ApiKey> =>
+      listOf(http, path(projectId, '/keys'), page),
     /** Revokes a key for all new requests. */
     revokeKey: (projectId: string, id: string): Promise<void> =>
       http.repeatable('DELETE', path(projectId, `/keys${segment(id)}`)),
     /** The changes of all projects, or of one. */
     auditLog: (
-      filter: AuditFilter & { readonly projectId?: string } = {},
-    ): AsyncGenerator<AuditEntry, void, undefined> =>
-      rowsOf(http, '/v1/operator/audit-log', filter),
+      filter?: AuditFilter & PageInput & { readonly projectId?: string },
+    ): List<AuditEntry> => listOf(http, '/v1/operator/audit-log', filter),
   }
 }
 
 const inputsOf = (http: Http) => ({
   /** Lists the messages that wait for a person, newest first. */
-  list: (filter: { readonly endUserId?: string } = {}): AsyncGenerator<Message, void, undefined> =>
-    rowsOf(http, '/v1/inputs', filter),
+  list: (filter?: PageInput & { readonly endUserId?: string }): List<Message> =>
+    listOf(http, '/v1/inputs', filter),
   /** Withdraws a question. Its message fails. */
   withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> =>
     http.repeatable(

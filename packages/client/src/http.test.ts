@@ -113,7 +113,7 @@ describe('a request', () => {
     const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])
     for await (const _ of client.messages.list('a b', { sessionId: 's&' })) expect.unreachable()
     expect(asked).toMatchObject([
-      { method: 'GET', url: '/v1/agents/a%20b/messages?limit=100&sessionId=s%26' },
+      { method: 'GET', url: '/v1/agents/a%20b/messages?sessionId=s%26' },
     ])
     expect(asked[0]?.headers.authorization).toBe('Bearer the-key')
   })
@@ -132,10 +132,7 @@ describe('a request', () => {
     const ids: unknown[] = []
     for await (const { id } of client.webhooks.list()) ids.push(id)
     expect(ids).toEqual([1, 2, 3])
-    expect(asked.map(({ url }) => url)).toEqual([
-      '/v1/webhooks?limit=100',
-      '/v1/webhooks?limit=100&cursor=2',
-    ])
+    expect(asked.map(({ url }) => url)).toEqual(['/v1/webhooks', '/v1/webhooks?cursor=2'])
   })
 })
 

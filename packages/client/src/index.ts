@@ -6,6 +6,7 @@ export type { ClientOptions } from './http.js'
 export type { EventLogPage, LoggedEvent } from './events.js'
 export type { StreamEvent } from './message-stream.js'
 export type { MessageSearch } from './messages.js'
+export type { List, Page, PageInput } from './pages.js'
 export type {
   A2aSetting,
   A2aSkill,

@@ -9,6 +9,7 @@ const END =
   'event: message\nid: 1.responded\ndata: {"messageId":"m","state":"responded","response":"Hi"}\n\n'
 const message = {
   event: 'message',
+  id: '1.responded',
   message: { messageId: 'm', state: 'responded', response: 'Hi' },
 }
 

@@ -4,17 +4,22 @@ import type { Http } from './http.js'
 import type { Message, MessageState } from './resources.js'
 
 /** An event of a message's stream. The last event is `message` and contains the whole answer. */
-export type StreamEvent =
-  /** A state with a new attempt makes the pieces of earlier attempts invalid. */
-  | { readonly event: 'state'; readonly state: MessageState; readonly attempt: number }
-  /** `offset` counts the UTF-16 units before this piece. A gap means that pieces were lost. */
+export type StreamEvent = { readonly id: string } & (
+  | {
+      /** A state with a new attempt makes the pieces of earlier attempts invalid. */
+      readonly event: 'state'
+      readonly state: MessageState
+      readonly attempt: number
+    }
   | {
       readonly event: 'chunk'
       readonly attempt: number
+      /** The UTF-16 units before this piece. A gap means that pieces were lost. */
       readonly offset: number
       readonly text: string
     }
   | { readonly event: 'message'; readonly message: Message }
+)
 
 /** Three heartbeats of the service. A connection that is silent for longer is dead. */
 const SILENCE_MS = 15_000
@@ -44,7 +49,7 @@ export async function* streamOf(
       }
       for await (const { id, event, data } of eventsIn(response.body, ended, silenceMs)) {
         lastEventId = id ?? lastEventId
-        const parsed = parseEvent(event, data)
+        const parsed = parseEvent(event, lastEventId ?? '', data)
         if (parsed) yield parsed
         if (parsed?.event === 'message') return
       }
@@ -85,8 +90,8 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined
 }
 
 /** Returns undefined for an unknown event of a later version of the service. */
-function parseEvent(event: string | undefined, data: string): StreamEvent | undefined {
-  if (event === 'message') return { event, message: JSON.parse(data) as Message }
+function parseEvent(event = '', id: string, data: string): StreamEvent | undefined {
+  if (event === 'message') return { event, id, message: JSON.parse(data) as Message }
   if (event !== 'state' && event !== 'chunk') return undefined
-  return { event, ...(JSON.parse(data) as object) } as StreamEvent
+  return { event, id, ...(JSON.parse(data) as object) } as StreamEvent
 }

@@ -1,7 +1,7 @@
 import { complete, type CompleteOptions } from './complete.js'
 import { segment, type Http } from './http.js'
 import { streamOf, type StreamEvent } from './message-stream.js'
-import { rowsOf } from './pages.js'
+import { listOf, type List, type PageInput } from './pages.js'
 import type {
   FoundMessage,
   Message,
@@ -92,11 +92,11 @@ export function messagesOf(http: Http) {
         options,
       ),
     /** Lists the newest messages first, unless `order` is `asc`. */
-    list: (agent: string, filter: MessageFilter = {}): AsyncGenerator<Message, void, undefined> =>
-      rowsOf(http, path(agent), filter),
+    list: (agent: string, filter?: MessageFilter & PageInput): List<Message> =>
+      listOf(http, path(agent), filter),
     /** Finds messages over all agents of the project, newest first, with their deliveries. */
-    search: (search: MessageSearch = {}): AsyncGenerator<FoundMessage, void, undefined> =>
-      rowsOf(http, '/v1/messages', search),
+    search: (search?: MessageSearch & PageInput): List<FoundMessage> =>
+      listOf(http, '/v1/messages', search),
     /** Lists the runs of a message, oldest first. */
     runs: async (agent: string, messageId: string): Promise<readonly MessageRun[]> => {
       const runs = { method: 'GET', path: path(agent, `${segment(messageId)}/runs`) } as const

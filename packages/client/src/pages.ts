@@ -1,23 +1,32 @@
 import type { Http } from './http.js'
 
-type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+export type Page<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
+/** A page has 50 rows by default, and at most 100. `cursor` is the `nextCursor` of the page before. */
+export type PageInput = { readonly limit?: number; readonly cursor?: string }
+/** A page, which is read when it is awaited. As an iterator, it reads all rows, page by page. */
+export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
 
-const PAGE_SIZE = 100
-
-/** Yields every row of a list in the service's order. Requests the next page when it is needed. */
-export async function* rowsOf<T>(
-  http: Http,
-  path: string,
-  query: object = {},
-): AsyncGenerator<T, void, undefined> {
-  for (let cursor: string | undefined; ;) {
-    const page: Page<T> = await http.json({
-      method: 'GET',
-      path,
-      query: { limit: PAGE_SIZE, ...query, cursor },
-    })
-    yield* page.data
-    if (page.nextCursor === null) return
-    cursor = page.nextCursor
+/** Lists rows in the service's order. Requests a page when it is needed. */
+export function listOf<Row>(http: Http, path: string, query: PageInput = {}): List<Row> {
+  const read = (cursor?: string): Promise<Page<Row>> =>
+    http.get(path, cursor === undefined ? query : { ...query, cursor })
+  let first: Promise<Page<Row>> | undefined
+  const page = () => (first ??= read())
+  return {
+    // oxlint-disable-next-line unicorn/no-thenable -- a promise that reads nothing before it is awaited
+    then: (...handlers) => page().then(...handlers),
+    catch: (handler) => page().catch(handler),
+    finally: (handler) => page().finally(handler),
+    [Symbol.toStringTag]: 'List',
+    async *[Symbol.asyncIterator]() {
+      for (
+        let { data, nextCursor } = await page();
+        ;
+        { data, nextCursor } = await read(nextCursor)
+      ) {
+        yield* data
+        if (nextCursor === null) return
+      }
+    },
   }
 }

@@ -8,7 +8,7 @@ type Schemas = components['schemas']
 /** The result of a send: the answer if it came in time, or else the message's id. */
 export type Sent =
   | { readonly messageId: string; readonly status: 'responded'; readonly response: string }
-  | { readonly messageId: string; readonly status: 'pending' }
+  | { readonly messageId: string; readonly status: 'pending'; readonly response?: never }
 
 export type SendOptions = {
   /** One key creates one message. By default each call has a new key for all its retries. */

@@ -1,5 +1,5 @@
 import { pathsBelow, type Http } from './http.js'
-import { rowsOf } from './pages.js'
+import { listOf, type List, type PageInput } from './pages.js'
 import type {
   CreatedWebhook,
   Delivery,
@@ -17,7 +17,7 @@ export function webhooksOf(http: Http) {
   return {
     create: (settings: NewWebhook): Promise<CreatedWebhook> => http.post('/v1/webhooks', settings),
     get: (id: string): Promise<Webhook> => http.get(path(id)),
-    list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
+    list: (page?: PageInput): List<Webhook> => listOf(http, '/v1/webhooks', page),
     /** `null` clears a field. A `url` on another origin requires new `headers`, or `null`. */
     update: (id: string, change: WebhookChange): Promise<Webhook> =>
       http.repeatable('PATCH', path(id), change),
@@ -41,8 +41,8 @@ export function deliveriesOf(http: Http) {
   return {
     /** Returns the delivery with its body and all attempts. */
     get: (id: string): Promise<DeliveryDetail> => http.get(path(id)),
-    list: (filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> =>
-      rowsOf(http, '/v1/deliveries', filter),
+    list: (filter?: DeliveryFilter & PageInput): List<Delivery> =>
+      listOf(http, '/v1/deliveries', filter),
     redeliver: (id: string): Promise<Delivery> => http.post(path(id, '/redeliver')),
     cancel: (id: string): Promise<Delivery> => http.post(path(id, '/cancel')),
     /** Cancels a delivery that others of its session wait for. The next one is sent. */
@@ -56,7 +56,7 @@ export function recoveriesOf(http: Http) {
     /** Starts a task that sends the matching deliveries again. Follow it with `get`. */
     start: (filter: NewRecovery = {}): Promise<Recovery> => http.post('/v1/recoveries', filter),
     get: (id: string): Promise<Recovery> => http.get(path(id)),
-    list: (): AsyncGenerator<Recovery, void, undefined> => rowsOf(http, '/v1/recoveries'),
+    list: (page?: PageInput): List<Recovery> => listOf(http, '/v1/recoveries', page),
     cancel: (id: string): Promise<Recovery> => http.post(path(id, '/cancel')),
   }
 }
