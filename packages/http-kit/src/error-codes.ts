@@ -15,10 +15,11 @@ export const errorCodes = {
   FORBIDDEN: {
     status: 403,
     cause:
-      'The API key lacks the permission that the message names, only another principal can ' +
+      'The caller lacks the permission that the message names, only another principal can ' +
       'answer the question, or the caller reaches only its own sessions or end user.',
     remedy:
-      'Use another key, or create one with this permission by `POST /v1/keys`. Answer as the ' +
+      'Use another key, or create one with this permission by `POST /v1/keys`. A host names ' +
+      'the permissions of its users in `authorize`. Answer as the ' +
       'principal of the message. Leave out `executionPrincipal` and `endUserId`.',
   },
   NOT_FOUND: {

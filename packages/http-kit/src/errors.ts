@@ -20,6 +20,7 @@ export type RequestError =
         | 'route_not_found'
         | 'event_not_found'
         | 'origin_refused'
+        | 'login_unavailable'
         | 'portal_off'
         | 'internal'
         | 'body_consumed'
@@ -109,6 +110,7 @@ export const codeByKind: { readonly [K in HttpError['kind']]: ErrorCode } = {
   internal: 'INTERNAL_ERROR',
   body_consumed: 'INTERNAL_ERROR',
   unavailable: 'UNAVAILABLE',
+  login_unavailable: 'UNAVAILABLE',
 }
 
 const send = (what: string, as: string): ErrorWords => [
@@ -123,11 +125,12 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
   operator_unauthorized: send('the operator key', 'operator key'),
   metrics_unauthorized: send('the metrics token', 'token'),
   run_token_invalid: send('the run token of this message', 'run token'),
-  forbidden: ({ permission }) => [`The API key lacks the permission ${permission}`],
+  forbidden: ({ permission }) => [`The caller lacks the permission ${permission}`],
   origin_refused: [
     'Web pages of this origin cannot send this request',
     'The host can name the origin in `cors`',
   ],
+  login_unavailable: ['The login of the host has not answered in time', 'Try again later'],
   route_not_found: ['No such route'],
   event_not_found: ['No such event'],
   portal_off: [

@@ -105,6 +105,26 @@ describe('authorize', () => {
     expect(reasons).toHaveLength(24)
   })
 
+  it('gets a signal that tells when the caller leaves', async () => {
+    const left = Promise.withResolvers<void>()
+    const isAsked = Promise.withResolvers<void>()
+    const { http } = await openDoor({
+      authorize: async ({ signal }) => {
+        signal.addEventListener('abort', () => left.resolve())
+        isAsked.resolve()
+        await left.promise
+        return undefined
+      },
+    })
+    const { origin } = await listen(http.node)
+    const aborter = new AbortController()
+    const asking = fetch(`${origin}/v1/agents`, { signal: aborter.signal })
+    await isAsked.promise
+    aborter.abort()
+    await expect(asking).rejects.toThrow('aborted')
+    await left.promise
+  })
+
   it('guards only the routes that take an API key', async () => {
     let asked = 0
     const { http } = await openDoor({

@@ -81,7 +81,7 @@ describe('the document and the routes', () => {
       const { json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), {
         key,
       })
-      const lacking = permission && `The API key lacks the permission ${permission}`
+      const lacking = permission && `The caller lacks the permission ${permission}`
       expect(json?.error?.code === 'FORBIDDEN' ? json.error.message : undefined, path).toBe(lacking)
     }
   })

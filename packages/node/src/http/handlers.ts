@@ -165,10 +165,20 @@ async function openApps<Host>(
   const corsOrigins = cors?.origins ?? []
   const now = () => performance.now()
   const hook = authorize && {
-    ask: (request: Request) => {
+    ask: (request: Request, limit: AbortSignal) => {
       const { method, url, headers } = request
-      return authorize({ method, url: new URL(url), headers }, hostOf(request))
+      const asked = {
+        method,
+        url: new URL(url),
+        headers,
+        // The signal of a request takes a kilobyte, so it is made only for a hook that reads it.
+        get signal() {
+          return AbortSignal.any([request.signal, limit])
+        },
+      }
+      return authorize(asked, hostOf(request))
     },
+    limitMs: 10_000,
     projectId,
     checkMs: service.policy.stream.keyCheckMs,
     now,

@@ -4,16 +4,23 @@ import { RequestRefusal, User, type Authenticate } from '@org/agent-messaging-ht
 
 /**
  * Says who sends a request, by the host's own login. `host` is the second argument of `fetch`, or
- * the request of Node. Undefined: the request needs an API key.
+ * the request of Node. Undefined: the request needs an API key. `signal` is aborted when the caller
+ * leaves, and after 10 seconds, when the request is refused.
  */
 export type Authorize<Host> = (
-  request: { readonly method: string; readonly url: URL; readonly headers: Headers },
+  request: {
+    readonly method: string
+    readonly url: URL
+    readonly headers: Headers
+    readonly signal: AbortSignal
+  },
   host: Host | undefined,
 ) => Access | undefined | Promise<Access | undefined>
 
 export type Hook = {
-  /** Returns what the host says. */
-  readonly ask: (request: Request) => unknown
+  /** Returns what the host says. `limit` is aborted after `limitMs`. */
+  readonly ask: (request: Request, limit: AbortSignal) => unknown
+  readonly limitMs: number
   readonly projectId: string
   /** How often a stream and a wait ask again. */
   readonly checkMs: number
@@ -42,27 +49,50 @@ async function again(hook: Hook, request: Request): Promise<Access | undefined> 
   try {
     return await accessOf(hook, request)
   } catch (error) {
-    hook.onError(error)
+    if (!(error instanceof RequestRefusal)) hook.onError(error)
     return undefined
   }
 }
 
-async function accessOf({ ask }: Hook, request: Request): Promise<Access | undefined> {
-  let answer: unknown
-  try {
-    answer = await ask(request)
-  } catch (error) {
-    // Hono handles only instances of Error. A call of the service that failed is no refusal here.
-    throw error instanceof Error && !isRefusal(error)
-      ? error
-      : new Error(String(error), { cause: error })
-  }
+async function accessOf(hook: Hook, request: Request): Promise<Access | undefined> {
+  const answer = await answerOf(hook, request)
   if (answer === undefined || answer === null) return undefined
   const problem = accessProblem(answer)
   // A stream compares it with a later one, and the host may change its own object.
   if (!problem) return structuredClone(answer) as Access
   const issues = problem.issues.map(({ path, message }) => `${path} ${message}`)
   throw new TypeError(`authorize returned a wrong value: ${issues.join('; ')}`)
+}
+
+const LATE = { kind: 'login_unavailable' } as const
+
+async function answerOf({ ask, limitMs, onError }: Hook, request: Request): Promise<unknown> {
+  const limit = new AbortController()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const error = new Error(`authorize has not answered within ${limitMs} ms`)
+    onError(error)
+    late.reject(new RequestRefusal(LATE))
+    limit.abort(error)
+  }, limitMs)
+  try {
+    return await Promise.race([late.promise, asked(() => ask(request, limit.signal), request)])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function asked(ask: () => unknown, request: Request): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    // Nobody reads the answer.
+    if (request.signal.aborted) throw new RequestRefusal(LATE)
+    // Hono handles only instances of Error. A call of the service that failed is no refusal here.
+    throw error instanceof Error && !isRefusal(error)
+      ? error
+      : new Error(String(error), { cause: error })
+  }
 }
 
 /**
