@@ -25,7 +25,6 @@ const issues: Entries<readonly Issue[]> = {
 
 const headers: Entries<Readonly<Record<string, string>>> = {
   method_not_allowed: ({ allow }) => ({ Allow: allow.join(', ') }),
-  rate_limited: ({ levels }) => rateLimitHeaders(levels),
 }
 
 /** Returns the error as the body of an answer shows it. */
@@ -56,6 +55,7 @@ export function refuse(c: Context<Env>, error: HttpError) {
     Link: help,
     ...refusalHeaders(refusal),
     ...entryFor(headers, error),
+    ...(error.kind === 'rate_limited' && rateLimitHeaders(c, error.levels)),
   })
 }
 
@@ -69,9 +69,15 @@ function stateAndAdvice(state: string, isStarting: boolean): string {
 
 /**
  * Returns the fields of draft-ietf-httpapi-ratelimit-headers-09. The quota `q` is the size of the
- * bucket, and the window `w` is the time in which an empty bucket becomes full.
+ * bucket, and the window `w` is the time in which an empty bucket becomes full. A caller
+ * without an API key sees only its own bucket: the one of the project tells what others send.
  */
-export function rateLimitHeaders(levels: readonly BucketLevel[]): Record<string, string> {
+export function rateLimitHeaders(
+  c: Context<Env>,
+  all: readonly BucketLevel[],
+): Record<string, string> {
+  const { access } = c.get('requester')
+  const levels = access ? all.filter(({ of }) => of === 'caller') : all
   if (levels.length === 0) return {}
   const policies = levels.map(
     ({ of, limit: { messagesPerMinute, burst } }) =>

@@ -1,7 +1,7 @@
 import { createService } from '@org/agent-messaging-core'
 import { errorIn } from '@org/agent-messaging-core/host'
 import { refusalOf, mapped } from '@org/agent-messaging-testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { scene } from './scene.js'
 
 const echo = {
@@ -375,6 +375,22 @@ describe('an agent that earlier sends read', () => {
     await send('first')
     storage.fail('agents.get', { times: Infinity })
     await expect(send('second')).resolves.toMatchObject({ attached: false })
+  })
+
+  it('stays known while a caller asks for it who does not reach it', async () => {
+    const { send, storage } = await scene(echo)
+    await send('first')
+    const isRead = Promise.withResolvers<void>()
+    const { get } = storage.agents
+    vi.spyOn(storage.agents, 'get').mockImplementation(async (...ref) => {
+      await isRead.promise
+      return get(...ref)
+    })
+    const access = { caller: 'u1', permissions: [], sessions: 'all', agents: ['other'] } as const
+    const refused = refusalOf(send('foreign', { access }))
+    await send('second')
+    isRead.resolve()
+    expect(await refused).toEqual({ kind: 'agent_not_found' })
   })
 
   it('gives the next message its new default principal', async () => {

@@ -39,6 +39,20 @@ describe('limits of sends', () => {
     expect((await send(key)).status).toBe(200)
   })
 
+  it('show a caller without an API key only its own limit', async () => {
+    const { ask, createAgent } = await open({ project: perMinute(3, 3), key: perMinute(1, 1) })
+    const agent = await createAgent()
+    const sessions = { ids: [aMessage().sessionId] }
+    const token = await ask('POST', '/v1/session-tokens', { body: { sessions } })
+    const send = () =>
+      ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage(), key: token.json.token })
+    for (const left of [200, 429]) {
+      const { status, headers } = await send()
+      expect([status, headers.get('ratelimit')]).toEqual([left, '"caller";r=0;t=60'])
+      expect(headers.get('ratelimit-policy')).toBe('"caller";q=1;w=60')
+    }
+  })
+
   it('let a replay under an idempotency key pass', async () => {
     const { ask, createAgent } = await open({ project: perMinute(1, 1) })
     const agent = await createAgent()

@@ -110,7 +110,7 @@ export const sendRoutes = (d: HttpDeps) => {
             Location,
             ...(isAsync && POLL_SOON),
             ...(attached && { 'Idempotent-Replayed': 'true' }),
-            ...rateLimitHeaders(levels),
+            ...rateLimitHeaders(c, levels),
             ...appliedOf(preferences, { maxWaitMs, isAsync }),
           }
           return reply(c, isAsync ? 202 : 200, body, headers)

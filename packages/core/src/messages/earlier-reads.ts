@@ -91,12 +91,12 @@ export class EarlierReads {
     if (earlier) {
       const stored = await store(earlier, { apiKeyId, agentUpdatedAt: earlier.updatedAt })
       if (stored.isOk() || OF_ANY_VERSION.has(stored.error.kind)) return stored
-      this.#agents.delete(ref)
     }
     const read = await readAgent(this.#platform.storage, { projectId, agent: name })
+    if (read.isErr() || read.value.state.kind !== 'running') this.#agents.delete(ref)
+    else this.#agents.set(ref, read.value)
     if (read.isErr()) return err(read.error)
     const agent = read.value
-    if (agent.state.kind === 'running') this.#agents.set(ref, agent)
     return store(agent, { apiKeyId, agentUpdatedAt: undefined })
   }
 

@@ -22,6 +22,7 @@ describe('the access that a host returns', () => {
     { sessions: { ids: [] } },
     { sessions: { ids: ['a', 's'.repeat(256)] }, agents: ['support'] },
     { sessions: { prefix: 'user-1/' } },
+    { sessions: { prefix: `${'p'.repeat(127)}/` } },
     ...['/', ':', '.', '_', '-'].map((end) => ({ sessions: { prefix: `u1${end}` } })),
     { agents: undefined, principal: { endUserId: 'u'.repeat(256) } },
   ])('can have %j', (change) => {
@@ -57,8 +58,8 @@ describe('the access that a host returns', () => {
     ['sessions', { prefix: '' }, 'has a prefix that must be a non-empty string'],
     [
       'sessions',
-      { prefix: `${'p'.repeat(256)}/` },
-      'has a prefix that must have at most 256 characters',
+      { prefix: `${'p'.repeat(128)}/` },
+      'has a prefix that must have at most 128 characters',
     ],
     ['sessions', { prefix: 'user-1' }, END],
     ['agents', 'support', IDS],

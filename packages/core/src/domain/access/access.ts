@@ -11,7 +11,7 @@ export type Access = {
   /** The caller's id, 1 to 256 characters. The audit log and the limits of sends name it. */
   readonly caller: string
   readonly permissions: readonly Permission[]
-  /** A prefix ends with `/`, `:`, `.`, `_` or `-`, so that `user-1` does not match `user-10`. */
+  /** A prefix has at most 128 characters, and ends with `/`, `:`, `.`, `_` or `-`, so that `user-1` does not match `user-10`. */
   readonly sessions: 'all' | SessionScope
   /** Ids or names of agents. Absent: all agents. */
   readonly agents?: readonly string[] | undefined
@@ -103,6 +103,8 @@ export const actorOf = ({ caller }: Access): Actor => ({ kind: 'user', id: calle
 
 const MAX_CALLER = 256
 const MAX_SESSION_ID = 256
+/** Leaves room for the name of a session. */
+const MAX_PREFIX = 128
 const MOST_NAMED = 100
 const FIELDS = ['caller', 'permissions', 'sessions', 'agents', 'principal']
 
@@ -140,7 +142,7 @@ function sessionsRule(sessions: unknown): Rule {
 }
 
 function prefixRule(prefix: unknown): Rule {
-  const problem = textRule(prefix, MAX_SESSION_ID)
+  const problem = textRule(prefix, MAX_PREFIX)
   if (problem !== undefined) return `has a prefix that ${problem}`
   return /[/:._-]$/.test(prefix as string)
     ? undefined

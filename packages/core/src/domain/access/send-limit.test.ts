@@ -50,7 +50,7 @@ describe('tokenTakes', () => {
       { bucket: 'key k', of: 'key', limit: own },
     ])
     expect(tokenTakes({ key: limit }, undefined, { projectId: 'p', caller: 'u' })).toEqual([
-      { bucket: 'caller p u', of: 'key', limit },
+      { bucket: 'caller p u', of: 'caller', limit },
     ])
     expect(
       tokenTakes({ project: limit, key: limit }, { project: own }, { projectId: 'p' }),

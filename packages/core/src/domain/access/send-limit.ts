@@ -25,7 +25,7 @@ export const hasLimits = ({ project, key }: SendLimits): boolean =>
 /** A token that a new message takes. `bucket` is unique over all projects. */
 export type TokenTake = {
   readonly bucket: string
-  readonly of: 'project' | 'key'
+  readonly of: 'project' | 'key' | 'caller'
   readonly limit: SendLimit
 }
 
@@ -60,7 +60,7 @@ export function tokenTakes(
   own: SendLimits | undefined,
   sender: Sender,
 ): TokenTake[] {
-  const { projectId } = sender
+  const { projectId, caller } = sender
   const bucket = bucketOf(sender)
   const project = own?.project ?? byDefault.project
   const key = own?.key ?? byDefault.key
@@ -68,7 +68,9 @@ export function tokenTakes(
     ...(project
       ? [{ bucket: `project ${projectId}`, of: 'project', limit: project } as const]
       : []),
-    ...(key && bucket !== undefined ? [{ bucket, of: 'key', limit: key } as const] : []),
+    ...(key && bucket !== undefined
+      ? [{ bucket, of: caller === undefined ? 'key' : 'caller', limit: key } as const]
+      : []),
   ]
 }
 
