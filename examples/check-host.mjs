@@ -12,7 +12,7 @@ import { createClient } from '@org/agent-messaging-client'
 import { createWebhookCatcher } from '@org/agent-messaging-client/webhooks/testing'
 import { createMessaging } from '@org/agent-messaging-node'
 import { freePort } from '../scripts/free-port.mjs'
-import { Programs } from '../scripts/programs.mjs'
+import { LIMIT_MS, Programs } from '../scripts/programs.mjs'
 
 const AGENT = 'assistant'
 /** Many enough that the check can act during the answer. */
@@ -130,17 +130,18 @@ async function checkScope(url, { ada, bob, messageId }) {
   assert.equal((await fetch(`${url}/v1/agents/${AGENT}/messages/${messageId}`)).status, 401)
 }
 
-/** Sends a message, and returns when its answer has begun. */
+/** Sends a message, and returns when its answer has begun, or has ended on a busy machine. */
 export async function startedRun({ messages }, message) {
   const sent = await messages.send(AGENT, { sessionId: 'ada/1', message }, { waitSeconds: 0 })
-  const events = messages.stream(AGENT, sent.messageId)
-  while ((await events.next()).value.event !== 'chunk');
+  const events = messages.stream(AGENT, sent.messageId, { signal: AbortSignal.timeout(LIMIT_MS) })
+  while ((await events.next()).value.event === 'state');
   return { messageId: sent.messageId, events }
 }
 
 /** Follows a message to its end. */
 export async function answerOf({ messages }, messageId) {
-  const events = await Array.fromAsync(messages.stream(AGENT, messageId))
+  const signal = AbortSignal.timeout(LIMIT_MS)
+  const events = await Array.fromAsync(messages.stream(AGENT, messageId, { signal }))
   return events.at(-1).message.response
 }
 
