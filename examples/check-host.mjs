@@ -112,7 +112,7 @@ async function withDatabase(database, use) {
 export const asUser = (baseUrl, user) =>
   createClient({
     baseUrl,
-    apiKey: 'none',
+    apiKey: null,
     fetch: (target, { headers, ...options }) =>
       fetch(target, { ...options, headers: { ...headers, cookie: `login=${user}-secret` } }),
   })

@@ -82,6 +82,12 @@ describe('the erasure of an end user', () => {
   })
 })
 
+it('sends no key to a host whose login knows the caller', async () => {
+  const { asked, baseUrl } = await service([responded])
+  await createClient({ baseUrl, apiKey: null }).messages.send('echo', hello)
+  expect(asked.map(({ headers }) => headers.authorization)).toEqual([undefined])
+})
+
 it.each([undefined, ''])('createClient rejects the key %j', (apiKey) => {
   expect(() => createClient({ baseUrl: 'https://messages.example', apiKey })).toThrow(
     /^apiKey is missing: /,

@@ -11,8 +11,11 @@ export type ClientOptions = {
 
 type Credential =
   | {
-      /** `undefined`, as from an unset environment variable, is rejected immediately. */
-      readonly apiKey: string | undefined
+      /**
+       * `null` sends no key: the host's own login knows the caller, for example by cookies.
+       * `undefined`, as from an unset environment variable, is rejected immediately.
+       */
+      readonly apiKey: string | null | undefined
       readonly token?: undefined
     }
   | {
@@ -67,7 +70,7 @@ export const pathsBelow =
 
 export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, token, fetch = globalThis.fetch, retries = RETRIES } = options
-  if (!apiKey && !token)
+  if (!apiKey && apiKey !== null && !token)
     throw new Error(
       'apiKey is missing: pass the amk_… key of your project (see data/api-key after `npm start`)',
     )
@@ -88,7 +91,7 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     return fetch(base + path + queryOf(query), {
       method,
       headers: {
-        authorization: `Bearer ${key}`,
+        ...(key !== '' && { authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
