@@ -5,7 +5,7 @@ import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'
 import { BASE } from './options.js'
 import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
-import { type Columns, Empty, listPage } from './parts/table.js'
+import { badFirst, type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
 import { agentLabel } from './parts/wording.js'
 
@@ -14,28 +14,23 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
   return newRoutes()
     .get('/agents', mayManage, (c) => {
       const isFiltered = c.req.query('state') === 'error'
-      const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
-      return showFound(
-        c,
-        service.agents.list({ projectId: projectIn(c), ...page }),
-        ({ data, nextCursor }) =>
-          listPage(c, {
-            title: 'Agents',
-            section: 'Agents',
-            heading: isFiltered ? 'Agents in error' : 'Agents',
-            before: isFiltered && (
-              <p>
-                <a href={`${BASE}/agents`}>Show all agents</a>
-              </p>
-            ),
-            every: 3_000,
-            page: {
-              data: data.filter(({ state }) => !isFiltered || state.kind === 'error'),
-              nextCursor,
-            },
-            columns: columnsFor(can(c, 'project:message')),
-            empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
-          }),
+      const limit = defaultLimits.agentsPerProject
+      return showFound(c, service.agents.list({ projectId: projectIn(c), limit }), ({ data }) =>
+        listPage(c, {
+          title: 'Agents',
+          section: 'Agents',
+          heading: isFiltered ? 'Agents in error' : 'Agents',
+          before: isFiltered && (
+            <p>
+              <a href={`${BASE}/agents`}>Show all agents</a>
+            </p>
+          ),
+          every: 3_000,
+          page: badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c)),
+          next: 'More',
+          columns: columnsFor(can(c, 'project:message')),
+          empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
+        }),
       )
     })
 
@@ -46,6 +41,8 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
       return showDone(c, done, `/agents?notice=${isStart ? 'started' : 'stopped'}`)
     })
 }
+
+const isInError = ({ state }: Agent) => state.kind === 'error'
 
 /** `canOpen` is true if the key of the visit can open sessions. */
 const columnsFor = (canOpen: boolean): Columns<Agent> => ({
@@ -76,7 +73,7 @@ const columnsFor = (canOpen: boolean): Columns<Agent> => ({
       type === 'service' ? 'the service' : 'end users',
   },
   Concurrency: { class: 'number', cell: ({ concurrency }) => concurrency },
-  Created: ({ createdAt }) => <Time at={createdAt} />,
+  Created: { at: ({ createdAt }) => createdAt },
   Actions: {
     class: 'actions',
     cell: (agent) => {

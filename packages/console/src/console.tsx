@@ -96,7 +96,6 @@ export function createConsole(options: ConsoleOptions): Console {
   const { logo: logoUrl, 'style.css': styleUrl } = files.urls
   const shownLook = { name: look.name, logoUrl, styleUrl }
   app.use(async (c, next) => {
-    c.set('hasCatcher', d.catcher !== undefined)
     c.set('look', shownLook)
     await next()
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')

@@ -26,7 +26,6 @@ export type Env = {
     projectName: string
     /** The session, as the audit log names it. */
     actor: Actor
-    hasCatcher: boolean
     /** The id in the portal cookie. The session can be open or ended. */
     portalId: string | undefined
     /** Present on the pages of a portal session. */

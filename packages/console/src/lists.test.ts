@@ -101,6 +101,20 @@ async function openWithWebhooks() {
 }
 
 describe('the list of webhooks', () => {
+  it('has the failing ones first, and leads to the catcher', async () => {
+    const { text, sender, service, projectId, clock, create } = await openWithWebhooks()
+    const webhookId = await create('failing')
+    await create('sound')
+    sender.script({ kind: 'refused', statusCode: 503, responseBody: '' })
+    await service.webhooks.sendTestEvent({ projectId, webhookId })
+    await clock.advance(0)
+    const [first] = (await text('/console/webhooks')).match(/\/console\/webhooks\/[\w-]{36}/) ?? []
+    expect(first).toBe(`/console/webhooks/${webhookId}`)
+    expect(await text('/console/webhooks?show=held')).toContain('No webhook matches.')
+    expect(await text('/console/webhooks')).toContain('href="/console/catcher"')
+    expect(await text('/console/catcher')).toContain('<a href="/console/webhooks" aria-current')
+  })
+
   it('shows the last failure of a webhook, and its page the answer and the delivery', async () => {
     const { text, service, projectId, sender, clock, create } = await openWithWebhooks()
     const webhookId = await create('failing')
@@ -151,6 +165,40 @@ describe('the list of agents', () => {
     const page = await text('/console/agents?state=error')
     expect(page).toContain('Show all agents')
     expect(page).not.toContain('/console/agents/bot')
+  })
+
+  it('has the agents in error first, over pages', async () => {
+    const { text, service, projectId, clock, runtime: failing } = await open()
+    const runtime = { kind: 'fake' }
+    failing.failStart()
+    const broken = { projectId, name: 'broken', runtime, desiredState: 'running' } as const
+    await service.agents.create(broken)
+    await clock.advance(0)
+    for (let n = 0; n < 30; n += 1)
+      await service.agents.create({ projectId, name: `sound-${n}`, runtime })
+    const namesIn = (page: string) =>
+      [...page.matchAll(/sessions\?agent=([\w-]+)"/g)].map(([, name]) => name)
+    const first = await text('/console/agents')
+    const next = /href="([^"]+)" rel="next">More</.exec(first)?.[1] ?? ''
+    const second = await text(next)
+    expect(namesIn(first)[0]).toBe('broken')
+    expect(new Set([...namesIn(first), ...namesIn(second)]).size).toBe(32)
+    expect(second).toContain('href="/console/agents">First page</a>')
+  })
+})
+
+describe('the times of a list', () => {
+  it('are times of day if all rows have the same day, and the date tells another day', async () => {
+    const { get, signIn, begin, jump } = await open()
+    const text = async () => (await get('/console/messages', await signIn())).text()
+    await begin()
+    expect(await text()).toMatch(/<time[^>]*>now</)
+    await begin()
+    expect(await text()).toMatch(/<time[^>]*>00:00:00</)
+    await jump(DAY)
+    expect(await text()).toMatch(/<time[^>]*>2030-01-01 00:00:00</)
+    await begin()
+    expect(await text()).toMatch(/<time[^>]*>1 d ago</)
   })
 })
 

@@ -3,7 +3,7 @@ import { Sparkline, sumOf } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
 import type { Numbers } from './parts/numbers.js'
 import { Status } from './parts/parts.js'
-import { TableSection } from './parts/table.js'
+import { badFirst, TableSection } from './parts/table.js'
 import { useView } from './parts/zone.js'
 import { healthOf, WebhookName } from './parts/wording.js'
 
@@ -67,11 +67,12 @@ type WebhooksProps = {
 export function Webhooks({ webhooks, numbers, since }: WebhooksProps) {
   const { now } = useView()
   if (webhooks.length === 0) return null
+  const isBad = (webhook: Webhook) => healthOf(webhook, now).tone === 'bad'
   return (
     <TableSection
       id="webhooks"
       title="Webhooks"
-      rows={webhooks}
+      rows={badFirst(webhooks, isBad, { limit: webhooks.length }).data}
       columns={{
         Webhook: (webhook) => <WebhookName webhook={webhook} />,
         Health: (webhook) => {

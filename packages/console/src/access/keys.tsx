@@ -211,7 +211,7 @@ const columnsFor = (of: KeysOf, now: Instant): Columns<ApiKey> => ({
     )
   },
   Permissions: ({ permissions }) => permissions.join(', '),
-  Created: ({ createdAt }) => <Time at={createdAt} />,
+  Created: { at: ({ createdAt }) => createdAt },
   Actions: {
     class: 'actions',
     cell: (apiKey) =>

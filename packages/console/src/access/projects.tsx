@@ -7,7 +7,7 @@ import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.
 import { Fields, PostForm } from '../parts/fields.js'
 import { show, showFound, showProblem } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { Id, Time } from '../parts/parts.js'
+import { Id } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { keysOfSession, projectNameOf, switchProject } from './session.js'
@@ -169,7 +169,7 @@ const COLUMNS: Columns<Project> = {
       </>
     ),
   },
-  Created: ({ createdAt }) => <Time at={createdAt} />,
+  Created: { at: ({ createdAt }) => createdAt },
   Open: ({ id, name }) => (
     <>
       <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>

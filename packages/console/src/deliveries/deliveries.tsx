@@ -10,7 +10,7 @@ import {
   filtersOf,
   type ListFilter,
   listFilterIn,
-  queryOf,
+  recoverPath,
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
 import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
@@ -84,6 +84,18 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
       title: 'Deliveries',
       section: 'Deliveries',
       heading: filter.held ? 'Held deliveries' : 'Deliveries',
+      action: !filter.held &&
+        filter.message === undefined &&
+        filter.answer !== 'failed' &&
+        page.data.length > 0 && (
+          <a
+            class="button"
+            href={recoverPath(filter)}
+            title={`Counts the ${filter.status ?? 'exhausted'} matches before it sends them again`}
+          >
+            Recover matches
+          </a>
+        ),
       before: filter.held ? (
         <p class="muted">
           Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
@@ -106,10 +118,6 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
       page,
       columns: deliveryColumns(webhooks),
       empty: Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />,
-      after: !filter.held &&
-        filter.message === undefined &&
-        filter.answer !== 'failed' &&
-        page.data.length > 0 && <RecoverMatches filter={filter} />,
     }),
   )
 }
@@ -152,15 +160,4 @@ const NoDeliveries = () => (
       .
     </p>
   </Empty>
-)
-
-const RecoverMatches = ({ filter }: { readonly filter: ListFilter }) => (
-  <p class="card buttons">
-    <a class="button" href={`${BASE}/recover?${queryOf(filter)}`}>
-      Recover matches
-    </a>
-    <span class="muted">
-      Shows how many {filter.status ?? 'exhausted'} deliveries match before it sends them again.
-    </span>
-  </p>
 )

@@ -45,7 +45,7 @@ export function deliveryColumns(
     },
     Attempts: { class: 'number', cell: ({ delivery }) => delivery.attemptCount },
     Webhook: !only && ((detail) => <WebhookName webhook={webhookOf(detail)} />),
-    Created: ({ delivery }) => <Time at={delivery.createdAt} />,
+    Created: { at: ({ delivery }) => delivery.createdAt },
     'Next attempt': {
       class: 'nowrap',
       cell: (detail) => {

@@ -3,7 +3,7 @@ import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import type { SearchMessagesInput } from '@org/agent-messaging-core/host'
 import { SessionLink } from './conversation.js'
 import { BASE } from '../options.js'
-import { Id, Post, Status, Time } from '../parts/parts.js'
+import { Id, Post, Status } from '../parts/parts.js'
 import type { Columns } from '../parts/table.js'
 import { messageLabel, shortened } from '../parts/wording.js'
 import { z } from 'zod'
@@ -48,7 +48,7 @@ export const messageColumns: Columns<FoundMessage> = {
       </>
     ),
   },
-  Sent: ({ message }) => <Time at={message.createdAt} />,
+  Sent: { at: ({ message }) => message.createdAt },
 }
 
 function Outcome({ state }: Pick<Message, 'state'>) {

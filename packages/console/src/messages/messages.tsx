@@ -227,7 +227,7 @@ const Runs = ({ runs }: { readonly runs: readonly MessageRun[] }) => (
 const runColumns: Columns<MessageRun> = {
   Run: ({ attempt }) => attempt,
   End: ({ reason }) => <Status {...runLabel(reason)} />,
-  Started: ({ startedAt }) => <Time at={startedAt} />,
+  Started: { at: ({ startedAt }) => startedAt },
   Took: ({ startedAt, endedAt }) => (endedAt ? formatDuration(endedAt - startedAt) : '–'),
   Error: {
     class: 'any',

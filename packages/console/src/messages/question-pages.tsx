@@ -11,7 +11,7 @@ import { PostForm } from '../parts/fields.js'
 import { show, showDone, showFound } from '../parts/layout.js'
 import { messagePath } from './message-table.js'
 import { BASE } from '../options.js'
-import { FullTime, Problem, Time } from '../parts/parts.js'
+import { FullTime, Problem } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { fieldsOfAnswer, type Input, nameOf, Questions, type Refused } from './questions.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
@@ -74,7 +74,7 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
     class: 'any',
     cell: ({ executionPrincipal }) => <bdi>{nameOf(executionPrincipal)}</bdi>,
   },
-  Asked: ({ state }) => state.kind === 'input_required' && <Time at={state.askedAt} />,
+  Asked: { at: ({ state }) => (state.kind === 'input_required' ? state.askedAt : undefined) },
   Deadline: ({ state }) => state.kind === 'input_required' && <FullTime at={state.deadlineAt} />,
 })
 

@@ -91,9 +91,11 @@ export const fieldsOf = ({ from, to, ...others }: Fields): Readonly<Record<strin
 export const deliveriesPath = (filter: Partial<ListFilter>): string =>
   `${BASE}/deliveries?${queryOf(filter)}`
 
-/** Returns the filter as the query of an address. */
-export const queryOf = (filter: Partial<ListFilter>): string =>
-  new URLSearchParams(fieldsOf(filter)).toString()
+/** Returns the address of the page that sends the matches again. */
+export const recoverPath = (filter: Partial<ListFilter>): string =>
+  `${BASE}/recover?${queryOf(filter)}`
+
+const queryOf = (filter: Partial<ListFilter>) => new URLSearchParams(fieldsOf(filter)).toString()
 
 export const ANSWER_CHOICES = ANSWERS.map(
   (answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const,

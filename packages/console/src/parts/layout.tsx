@@ -1,4 +1,4 @@
-import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
+import type { Permission, ServiceError } from '@org/agent-messaging-core'
 import { errorIn } from '@org/agent-messaging-core/host'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
@@ -6,6 +6,7 @@ import type { Child } from 'hono/jsx'
 import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
 import type { Env, PageRequest } from '../context.js'
+import { can } from './input.js'
 import { CopyButton, type Count, Unfold } from './parts.js'
 import { QuestionCount } from '../messages/open-questions.js'
 import { BASE } from '../options.js'
@@ -33,19 +34,15 @@ const SECTIONS: readonly Section[] = [
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
 ]
-const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
 
 /** Returns the sections that the session can open. */
 function sectionsFor(c: PageRequest): readonly Section[] {
   const portal = c.get('portal')
-  const sections = sectionsOf(c.get('apiKey'), c.get('hasCatcher'))
-  return portal ? sections.filter(({ path }) => isPortalPath(path, portal.permissions)) : sections
-}
-
-const sectionsOf = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
-  [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(
-    ({ needs }) => needs === undefined || permissions.includes(needs),
+  return SECTIONS.filter(
+    ({ path, needs }) =>
+      (needs === undefined || can(c, needs)) && (!portal || isPortalPath(path, portal.permissions)),
   )
+}
 
 /** Limits htmx to the content security policy: only this server, no evaluation, no styles. */
 const HTMX = JSON.stringify({

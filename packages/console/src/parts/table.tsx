@@ -1,12 +1,18 @@
-import type { Page } from '@org/agent-messaging-core'
+import type { Instant, Page } from '@org/agent-messaging-core'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
 import { type Page as ShownPage, show } from './layout.js'
-import { useView } from './zone.js'
+import { relative, Time } from './parts.js'
+import { localTime, useView } from './zone.js'
 
-/** Returns the contents of a cell. An object also says how to align the cells. */
+/**
+ * Returns the contents of a cell. An object also says how to align the cells, or has the time of a
+ * row: relative to now, or as the time of day if all rows have the same day.
+ */
 type Column<Row> =
   | Cell<Row>
+  | { readonly at: (row: Row) => Instant | undefined }
   | {
       readonly cell: Cell<Row>
       /** `any`: text of people, which can be long. */
@@ -28,9 +34,12 @@ export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
     'label' in named
       ? { class: 'scroll card flush', role: 'region', 'aria-label': named.label }
       : { class: 'scroll', role: 'group', 'aria-labelledby': named.labelledBy }
-  const shown = Object.entries(columns).flatMap(([title, column]) =>
-    column ? { title, ...(typeof column === 'function' ? { cell: column } : column) } : [],
-  )
+  const view = useView()
+  const shown = Object.entries(columns).flatMap(([title, column]) => {
+    if (!column) return []
+    if (typeof column === 'function') return { title, cell: column }
+    return 'at' in column ? { title, cell: timesOf(rows, column.at, view) } : { title, ...column }
+  })
   return (
     <div {...frame} tabindex={0}>
       <table>
@@ -69,6 +78,25 @@ export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
   )
 }
 
+const DATE_LENGTH = '2026-11-23'.length
+
+function timesOf<Row>(
+  rows: readonly Row[],
+  at: (row: Row) => Instant | undefined,
+  { now, zone }: Pick<ReturnType<typeof useView>, 'now' | 'zone'>,
+): Cell<Row> {
+  const dateOf = (instant: Instant) => localTime(instant, zone).slice(0, DATE_LENGTH)
+  const [day, ...others] = new Set(rows.flatMap((row) => at(row) ?? []).map(dateOf))
+  const isOneDay = rows.length > 1 && others.length === 0
+  const start = day === dateOf(now) ? DATE_LENGTH + 1 : 0
+  const text = (instant: Instant) =>
+    isOneDay ? localTime(instant, zone).slice(start) : relative(instant, now)
+  return (row) => {
+    const instant = at(row)
+    return instant === undefined ? '–' : <Time at={instant} text={text} />
+  }
+}
+
 type SectionProps<Row> = Rows<Row> & {
   readonly id: string
   readonly title: Child
@@ -103,6 +131,10 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
     /** Beside the heading. */
     readonly action?: Child
     readonly before?: Child
+    /** Above the list, and updated with it. */
+    readonly tabs?: Child
+    /** Beside the list. */
+    readonly aside?: Child
     readonly after?: Child
     /** The milliseconds between two updates. */
     readonly every?: number | false
@@ -110,22 +142,32 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
 
 /** Answers with a page that has a list, between its filter and its form. */
 export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<Response> {
-  const { title, heading = title, label = title, action, before, after, every = false } = options
-  const list = <List {...options} label={label} />
+  const { title, heading = title, label = title, every = false } = options
+  const { action, before, tabs, aside, after } = options
+  const rows = (
+    <>
+      {tabs}
+      <List {...options} label={label} />
+    </>
+  )
+  const list = every === false ? rows : <Live every={every}>{rows}</Live>
   return show(
     c,
     options,
     <>
-      {action === undefined ? (
+      <div class="heading">
         <h1>{heading}</h1>
+        {action}
+      </div>
+      {before}
+      {aside === undefined ? (
+        list
       ) : (
-        <div class="heading">
-          <h1>{heading}</h1>
-          {action}
+        <div class="columns">
+          {list}
+          {aside}
         </div>
       )}
-      {before}
-      {every === false ? list : <Live every={every}>{list}</Live>}
       {after}
     </>,
   )
@@ -161,6 +203,19 @@ export const Empty = ({
   </div>
 )
 
+/** Returns a page of rows that are all here, the bad ones first. */
+export function badFirst<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  isBad: (row: Row) => boolean,
+  { cursor, limit }: PageOf,
+): Page<Row> {
+  const sorted = [...rows.filter(isBad), ...rows.filter((row) => !isBad(row))]
+  const start = sorted.findIndex(({ id }) => id === cursor) + 1
+  const data = sorted.slice(start, start + limit)
+  const last = start + limit < sorted.length ? data.at(-1) : undefined
+  return { data, nextCursor: last?.id ?? null }
+}
+
 type NextProps = { readonly cursor: string | null; readonly label?: string | undefined }
 
 /** Links to the first and the next page of a list. */
@@ -173,7 +228,7 @@ export function Next({ cursor, label = 'Older' }: NextProps) {
   if (cursor === null && isFirst) return null
   return (
     <nav class="pages" aria-label="Pages">
-      {isFirst ? null : <a href={first}>Newest</a>}
+      {isFirst ? null : <a href={first}>{label === 'Older' ? 'Newest' : 'First page'}</a>}
       {cursor === null ? null : (
         <a href={url.pathname + url.search} rel="next">
           {label}

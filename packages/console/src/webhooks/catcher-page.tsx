@@ -30,7 +30,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       return showFound(c, service.webhooks.list({ projectId, limit: 100 }), ({ data }) =>
         show(
           c,
-          { title: 'Catcher', section: 'Catcher' },
+          { title: 'Catcher', section: 'Webhooks' },
           <CatcherPage
             url={url}
             isRegistered={data.some((webhook) => webhook.url === url)}
@@ -80,6 +80,9 @@ type CatcherPageProps = {
 function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps) {
   return (
     <>
+      <p class="crumbs">
+        <a href={`${BASE}/webhooks`}>Webhooks</a> / catcher
+      </p>
       <h1>Catcher</h1>
       <p class="muted">
         A built-in receiver for tests. The catcher shows each request, checks its signatures, and

@@ -5,12 +5,12 @@ import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
 import { projectIn } from '../parts/input.js'
-import { show, showFound } from '../parts/layout.js'
+import { showFound } from '../parts/layout.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
 import { BASE } from '../options.js'
 import { Command, Status, Time } from '../parts/parts.js'
-import { type Columns, DataTable, Empty, Live } from '../parts/table.js'
+import { badFirst, type Columns, Empty, listPage } from '../parts/table.js'
 import { NEW_WEBHOOK, type WebhookDraft, WebhookForm } from './webhook-form.js'
 import { healthOf, outcomeLabel, WebhookName } from '../parts/wording.js'
 
@@ -20,21 +20,27 @@ type Shown = {
   readonly matches: (webhook: Webhook, now: Instant) => boolean
 }
 const ALL: Shown = { name: 'all', text: 'All', matches: () => true }
+const BAD: Shown = {
+  name: 'bad',
+  text: 'With failures',
+  matches: (webhook, now) => healthOf(webhook, now).tone === 'bad',
+}
 const SHOWN: readonly Shown[] = [
   ALL,
-  {
-    name: 'bad',
-    text: 'With failures',
-    matches: (webhook, now) => healthOf(webhook, now).tone === 'bad',
-  },
+  BAD,
   { name: 'held', text: 'Holding deliveries', matches: holdsDeliveries },
 ]
 
-export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
+export function webhooksPage(
+  c: PageRequest,
+  { service, catcher }: ConsoleDeps,
+  draft?: WebhookDraft,
+) {
   const projectId = projectIn(c)
+  const limit = defaultLimits.webhooksPerProject
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
   const found = Promise.all([
-    service.webhooks.list({ projectId, limit: defaultLimits.webhooksPerProject }),
+    service.webhooks.list({ projectId, limit }),
     readCounts(service, projectId, '24h'),
   ])
   // A customer has no API key and no catcher.
@@ -42,42 +48,41 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   const hasCatcher = catcher !== undefined && !isPortal
   const origin = isPortal ? undefined : new URL(c.req.url).origin
   return showFound(c, found, ([{ data: all }, counted]) => {
-    const shownIn = ({ matches }: Shown) =>
-      all.filter((webhook) => matches(webhook, service.host.now()))
-    return show(
-      c,
-      { title: 'Webhooks', section: 'Webhooks', problem: draft?.problem },
-      <>
-        <h1>Webhooks</h1>
-        <div class="columns">
-          {all.length === 0 ? (
-            <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
-          ) : (
-            <Live every={5_000}>
-              <nav class="tabs" aria-label="Webhooks shown">
-                {SHOWN.map((one) => (
-                  <a
-                    href={`${BASE}/webhooks?show=${one.name}`}
-                    aria-current={one === asked ? 'true' : undefined}
-                  >
-                    {one.text} {shownIn(one).length}
-                  </a>
-                ))}
-              </nav>
-              <DataTable label="Webhooks" rows={shownIn(asked)} columns={columnsFor(counted)} />
-            </Live>
-          )}
-          <section class="card" aria-labelledby="create">
-            <h2 id="create">Register a webhook</h2>
-            <WebhookForm
-              action={`${BASE}/webhooks`}
-              draft={draft ?? NEW_WEBHOOK}
-              button="Register"
-            />
-          </section>
-        </div>
-      </>,
-    )
+    const { now } = counted
+    const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, now))
+    return listPage(c, {
+      title: 'Webhooks',
+      section: 'Webhooks',
+      problem: draft?.problem,
+      action: hasCatcher && <a href={`${BASE}/catcher`}>Catcher, a receiver for tests</a>,
+      every: 5_000,
+      tabs: all.length > 0 && (
+        <nav class="tabs" aria-label="Webhooks shown">
+          {SHOWN.map((one) => (
+            <a
+              href={`${BASE}/webhooks?show=${one.name}`}
+              aria-current={one === asked ? 'true' : undefined}
+            >
+              {one.text} {shownIn(one).length}
+            </a>
+          ))}
+        </nav>
+      ),
+      page: badFirst(shownIn(asked), (webhook) => BAD.matches(webhook, now), { limit }),
+      columns: columnsFor(counted),
+      empty:
+        all.length > 0 ? (
+          <p class="muted">No webhook matches.</p>
+        ) : (
+          <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
+        ),
+      aside: (
+        <section class="card" aria-labelledby="create">
+          <h2 id="create">Register a webhook</h2>
+          <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
+        </section>
+      ),
+    })
   })
 }
 

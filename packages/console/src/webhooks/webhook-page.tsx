@@ -16,7 +16,7 @@ import {
 import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
-import { deliveriesPath } from '../parts/filter.js'
+import { deliveriesPath, recoverPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
@@ -82,9 +82,6 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
       {ask('edit', 'Edit')}
       {ask('rotate', 'Rotate secret')}
       {isRotating && post('finish', 'Finish rotation')}
-      <a class="button" href={`${BASE}/recover?webhook=${id}`}>
-        Recover
-      </a>
       {ask('delete', 'Delete', 'button quiet')}
     </div>
   )
@@ -233,9 +230,12 @@ function ActivitySections({ webhook, counted, failures }: ActivityProps) {
         title={
           <>
             Recent failures{' '}
-            <a href={deliveriesPath({ webhook: webhook.id, status: 'exhausted' })}>
-              Show exhausted deliveries
-            </a>
+            <span>
+              <a href={recoverPath({ webhook: webhook.id })}>Recover</a>{' '}
+              <a href={deliveriesPath({ webhook: webhook.id, status: 'exhausted' })}>
+                Show exhausted deliveries
+              </a>
+            </span>
           </>
         }
         rows={failures}

@@ -15,7 +15,7 @@ import {
   type WebhookDraft,
   WebhookForm,
 } from './webhook-form.js'
-import { listPage } from './webhook-list.js'
+import { webhooksPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
 import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
@@ -26,7 +26,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
   return newRoutes()
-    .get('/webhooks', mayManage, (c) => listPage(c, d))
+    .get('/webhooks', mayManage, (c) => webhooksPage(c, d))
 
     .post('/webhooks', mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
@@ -38,7 +38,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       })
       return creating.then(
         (created) => webhookSecretPage(c, created, 'Webhook registered'),
-        (thrown) => listPage(c, d, { ...fields, problem: problemText(errorIn(thrown)) }),
+        (thrown) => webhooksPage(c, d, { ...fields, problem: problemText(errorIn(thrown)) }),
       )
     })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createConsole, isConsolePath, type ConsoleOptions } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-adapter-http'
-import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
+import { chromium, type BrowserContextOptions, type FrameLocator, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { chromiumOptions } from '../../../../scripts/chromium.mjs'
 import { openListener } from '../../src/listener/http-listener.js'
@@ -70,4 +70,10 @@ export async function openDemoBrowser(portal: ConsoleOptions['portal'] = {}) {
       await demo.stop()
     },
   }
+}
+
+/** Opens the menu, which a narrow page folds. */
+export async function openMenu(page: Page | FrameLocator): Promise<void> {
+  const button = page.getByRole('button', { name: 'Menu' })
+  if (await button.isVisible()) await button.click()
 }

@@ -6,7 +6,7 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
-import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+import { openDemoBrowser, openMenu, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
 
 const svg =
   '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="20"><rect width="60" height="20" fill="#074"/></svg>'
@@ -104,8 +104,14 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
           const used = await page.evaluate<number>('document.documentElement.scrollWidth')
           expect(used, path).toBeLessThanOrEqual(width)
         }
+        await openMenu(page)
         await page.getByRole('button', { name: 'Leave' }).click()
-        expect(await page.getByRole('link', { name: /^Back to/ }).isVisible()).toBe(true)
+        expect(
+          await page
+            .locator('main')
+            .getByRole('link', { name: /^Back to/ })
+            .isVisible(),
+        ).toBe(true)
         faults.push(...(await faultsOf(page)))
       },
       { width, height: 800 },
@@ -144,6 +150,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
         expect(used).toBeLessThanOrEqual(width)
         expect([...faults, ...(await faultsOf(page))]).toEqual([])
 
+        await openMenu(page)
         await page.getByRole('button', { name: 'Leave' }).click()
         await page.goto(browser.at('/keys'))
         await page.getByRole('heading', { name: 'API keys' }).waitFor()
@@ -157,8 +164,11 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
     const src = encodeURIComponent(await linkFor(['project:webhooks']))
     await page.goto(`${platformOrigin}/?src=${src}`)
     const frame = page.frameLocator('iframe')
+    await frame.getByRole('heading', { name: 'Webhooks' }).waitFor()
+    await openMenu(frame)
     await frame.getByRole('link', { name: 'Deliveries', exact: true }).click()
     await frame.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await openMenu(frame)
     await frame.getByRole('link', { name: /^Back to/ }).click()
     await page.waitForURL(`${platformOrigin}/`)
     expect(await page.locator('h1').textContent()).toBe('Settings')

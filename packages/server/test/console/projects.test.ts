@@ -4,7 +4,7 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
-import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+import { openDemoBrowser, openMenu, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
 
 let browser: DemoBrowser
 
@@ -65,6 +65,7 @@ describe(
           async (page) => {
             for (const path of ['', '/keys', '/audit-log', '/project']) {
               await page.goto(browser.at(path))
+              await openMenu(page)
               expect(await page.locator('header .key').isVisible(), path).toBe(true)
               const used = await page.evaluate<number>('document.documentElement.scrollWidth')
               expect(used, `${path} at ${width}`).toBeLessThanOrEqual(width)
