@@ -3,8 +3,17 @@ import { allPages } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from './operator-error.js'
 
 /** The project with this name or id. */
-export async function projectNamed(service: MessagingService, nameOrId: string): Promise<Project> {
-  const projects = await allPages((page) => service.projects.list(page), 'cannot list the projects')
+export const projectNamed = async (service: MessagingService, name: string): Promise<Project> =>
+  projectAmong(
+    await allPages((page) => service.projects.list(page), 'cannot list the projects'),
+    name,
+  )
+
+/** Picks the project with this name or id. */
+export function projectAmong<Named extends Pick<Project, 'id' | 'name'>>(
+  projects: readonly Named[],
+  nameOrId: string,
+): Named {
   const [project, ...others] = projects.filter(
     ({ id, name }) => id === nameOrId || name === nameOrId,
   )

@@ -1,5 +1,6 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAgents } from './commands/api/agents.js'
+import { addAuditLog } from './commands/api/audit-log.js'
 import { addCopy, addUpkeep } from './commands/upkeep.js'
 import { addCreate } from './commands/create.js'
 import { addDeliveries } from './commands/api/deliveries.js'
@@ -10,6 +11,7 @@ import { addKeys } from './commands/api/keys.js'
 import { addListen } from './commands/listen.js'
 import { addInputs } from './commands/api/inputs.js'
 import { addMessages } from './commands/api/messages.js'
+import { addPortalLinks } from './commands/api/portal-links.js'
 import { addProjects } from './commands/api/projects.js'
 import { addReseal } from './commands/reseal.js'
 import { addSend } from './commands/send.js'
@@ -53,6 +55,8 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addCreate(program)
   addProjects(program)
   addKeys(program)
+  addPortalLinks(program)
+  addAuditLog(program)
   addAgents(program)
   addWebhooks(program)
   addDeliveries(program)

@@ -281,8 +281,33 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
     expect((await cli('deliveries list')).stdout).toMatch(
-      /^ID +WEBHOOK +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/,
+      /^ID +WEBHOOK +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n\S+ +https:\S+ \([\w-]{36}\)/,
     )
+  })
+
+  it('list the changes of a project, with the names of what changed', async () => {
+    await cli('projects create default')
+    const { id } = await json('webhooks create https://93.184.216.34/ --description crm')
+    expect(await json('audit-log --action webhook.created --actor cli')).toEqual([
+      expect.objectContaining({ action: 'webhook.created', targetId: id, actor: { kind: 'cli' } }),
+    ])
+    expect((await cli(`audit-log --target ${String(id)}`)).stdout).toMatch(
+      /^CREATED AT +CHANGE +TARGET +FIELDS +BY\n\S+ +webhook.created +crm \([\w-]{36}\) +- +cli\n$/,
+    )
+    expect((await cli('audit-log --actor portal')).stdout).toBe('No changes found.\n')
+  })
+
+  it('create a link of the portal once, and end it', async () => {
+    await cli('projects create default')
+    expect(await cli('portal-links create')).toMatchObject({ code: 1 })
+    const env = { ...ENV, SERVICE_PUBLIC_URL: 'https://msg.example' }
+    const link = await json('portal-links create --permission project:message --lifetime 1h', env)
+    expect(link).toMatchObject({
+      url: expect.stringMatching(/^https:\/\/msg.example\/console\/portal\?code=/),
+      permissions: ['project:message'],
+    })
+    expect((await cli('portal-links create', env)).stdout).toMatch(/\n\nOpen the link before /)
+    expect(await json(`portal-links end ${String(link['id'])}`)).toMatchObject({ ended: true })
   })
 
   it('create, list and delete webhooks by the rules of the server', async () => {

@@ -79,7 +79,7 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
       /\n\nRUN +STARTED AT +ENDED AT +REASON +ERROR +TOKENS\n1 .* answered +- +-\n\nNo deliveries\.\n/,
     )
     expect(await textOf(`messages list --session ${session}`)).toMatch(
-      /^ID +SESSION +STATE +DELIVERIES +ERROR +CREATED AT\n\S+ +\S+ +responded +none +- /,
+      /^ID +AGENT +SESSION +STATE +DELIVERIES +ERROR +CREATED AT\n\S+ +echo \([\w-]{36}\) +\S+ +responded +none +- /,
     )
     expect(await on<object[]>('sessions list echo')).toContainEqual(
       expect.objectContaining({ sessionId: session, openCount: 0, lastMessageId: messageId }),
@@ -303,7 +303,11 @@ describe('the commands over HTTP', SLOWLY, () => {
     expect(await json(`projects limit ${String(id)} --project-per-minute 60 ${reach}`, {})).toEqual(
       expect.objectContaining({ sendLimits: { project: limits } }),
     )
-    expect(await json(`projects limit ${String(id)} ${reach}`, {})).not.toHaveProperty('sendLimits')
+    expect(await json(`projects limit remote ${reach}`, {})).not.toHaveProperty('sendLimits')
+    expect(await cli(`projects limit gone ${reach}`, {})).toMatchObject({
+      code: 1,
+      stderr: 'project "gone" not found\n',
+    })
     expect(await cli(`projects list --server ${url} --api-key ${KEY}`, {})).toMatchObject({
       code: 1,
       stderr: 'cannot list the projects: the server does not know this API key\n',

@@ -5,6 +5,8 @@ import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import { Hono } from 'hono'
 import type { Variables } from '../settings/config.js'
 import { publicUrl } from '../settings/config-values.js'
+import { loadConfig } from '../settings/load-config.js'
+import { portalPages } from '../portal.js'
 import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
 import { onDatabase } from './admin.js'
@@ -92,9 +94,11 @@ const NOWHERE = { baseUrl: 'http://database.invalid', apiKey: 'unused' }
 
 /** The audit log names the CLI. */
 function localClient(service: MessagingService, projectId: string): Client {
+  const config = loadConfig()
   const api = createHttpApp({
     service: withAllPermissions(service, projectId),
     operatorKey: NOWHERE.apiKey,
+    portal: portalPages(config.portal, () => config.publicUrl),
     crypto: { equal: () => true },
     newRequestId: randomUUID,
     onError: (error) => console.error(error),

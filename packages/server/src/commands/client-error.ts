@@ -19,6 +19,12 @@ export async function orRefusal<T>(answer: Promise<T>, failure: string, advice =
   }
 }
 
+/** Returns undefined if the API key lacks the permission. */
+export const ifAllowed = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error: unknown): undefined => {
+    if (!(error instanceof ApiError) || error.code !== 'FORBIDDEN') throw error
+  })
+
 /** Undefined for an error of a program. */
 function reasonOf(error: unknown, advice: string): string | undefined {
   if (error instanceof ApiError) return reasonOfRefusal(error)

@@ -57,6 +57,8 @@ type ApiCommand<Value, Options> = {
   readonly call: (invocation: Invocation<Options>, ...words: string[]) => Promise<Value>
   /** The value for people. Without a text, the call prints. */
   readonly text?: (value: Value, ...words: string[]) => string
+  /** A text that needs more of the API, such as the names of agents. */
+  readonly longText?: (value: Value, invocation: Invocation<Options>) => Promise<string>
   /** Says why the command failed although it has printed a value. */
   readonly problem?: (value: Value) => string | undefined
 }
@@ -67,15 +69,20 @@ export function addApiCommand<Value, Options>(
   syntax: string,
   { about, examples, notes, isOfOperator, ...action }: ApiCommand<Value, Options>,
 ): Command {
-  const { verb, thing, check, call, text, problem } = action
+  const { verb, thing, check, call, text, longText, problem } = action
   const command = addCommand(parent, syntax, about, examples, notes)
   async function run(options: BackendOptions & Options, words: string[]) {
     check?.(options)
     const named = typeof thing === 'string' ? thing : thing(...words)
     const failure = `cannot ${verb ?? command.name()} ${named}`
     await onBackend(options, isOfOperator, async (backend) => {
-      const value = await orRefusal(call({ ...backend, options }, ...words), failure)
+      const invocation = { ...backend, options }
+      const value = await orRefusal(call(invocation, ...words), failure)
       if (text) print(options.json, value, text(value, ...words))
+      if (longText) {
+        const shown = options.json ? '' : await orRefusal(longText(value, invocation), failure)
+        print(options.json, value, shown)
+      }
       const wrong = problem?.(value)
       if (wrong !== undefined) throw new OperatorError(wrong)
     })

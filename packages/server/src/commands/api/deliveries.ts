@@ -12,6 +12,7 @@ import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { instant, limitOption } from '../options.js'
 import { fieldTable, table, loggedProgress } from '../output.js'
+import { type Names, namesOf, withName } from './names.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError, orFail } from '../../operator-error.js'
 import { orRefusal } from '../client-error.js'
@@ -47,7 +48,13 @@ export function addDeliveries(program: Command): void {
       const selected = { webhookId: webhook, messageId: message, sessionId: session }
       return firstOf(client.deliveries.list(given({ ...selected, ...filterOf(options) })), limit)
     },
-    text: (found) => table(found.map(row), 'No deliveries found.'),
+    longText: async (found, { client }) => {
+      const names = await namesOf(client, 'webhook')
+      return table(
+        found.map((one) => row(one, names)),
+        'No deliveries found.',
+      )
+    },
   })
   withFilters(list)
     .option('--message <id>', 'only deliveries of the events of this message')
@@ -125,9 +132,9 @@ const filterOf = ({ status, event, after, before }: Filters) => ({
   createdBefore: before,
 })
 
-const row = (delivery: Delivery) => ({
+const row = (delivery: Delivery, names: Names) => ({
   id: delivery.id,
-  webhook: delivery.webhookId,
+  webhook: withName(names, delivery.webhookId),
   event: delivery.event,
   status: delivery.status,
   attempts: String(delivery.attemptCount),

@@ -6,6 +6,7 @@ import { Reason } from '../client-error.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { messageWith, nowIn } from './messages.js'
 import { limitOption } from '../options.js'
+import { type Names, namesOf, withName } from './names.js'
 import { table } from '../output.js'
 
 type ListOptions = { readonly endUser?: string; readonly limit: number }
@@ -18,7 +19,13 @@ export function addInputs(program: Command): void {
     thing: 'the questions',
     call: ({ client, options: { endUser, limit } }: Invocation<ListOptions>) =>
       firstOf(client.inputs.list(given({ endUserId: endUser })), limit),
-    text: (found) => table(found.map(row), 'No open questions.'),
+    longText: async (found, { client }) => {
+      const names = await namesOf(client, 'agent')
+      return table(
+        found.map((one) => row(one, names)),
+        'No open questions.',
+      )
+    },
   })
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .addOption(limitOption('messages'))
@@ -45,8 +52,9 @@ export function addInputs(program: Command): void {
 
 const question = (id: string) => `the question of message ${id}`
 
-const row = ({ messageId, input }: Message) => ({
+const row = ({ messageId, agentId, input }: Message, names: Names) => ({
   message: messageId,
+  agent: withName(names, agentId),
   question: input?.question ?? '',
   answer: input?.options?.join(' | ') ?? answerType(input?.schema),
   expiresAt: input?.expiresAt ?? '',

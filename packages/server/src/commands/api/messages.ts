@@ -6,6 +6,7 @@ import { Reason } from '../client-error.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant, limitOption } from '../options.js'
 import { fieldTable, table } from '../output.js'
+import { type Names, namesOf, withName } from './names.js'
 
 type ListOptions = {
   readonly session?: string
@@ -39,7 +40,13 @@ export function addMessages(program: Command): void {
     thing: 'the messages',
     call: ({ client, options }: Invocation<ListOptions>) =>
       firstOf(client.messages.search(searchOf(options)), options.limit),
-    text: (found) => table(found.map(row), 'No messages found.'),
+    longText: async (found, { client }) => {
+      const names = await namesOf(client, 'agent')
+      return table(
+        found.map((one) => row(one, names)),
+        'No messages found.',
+      )
+    },
   })
     .option('--session <id>', 'only messages of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')
@@ -100,8 +107,12 @@ const searchOf = (options: ListOptions) => {
   })
 }
 
-const row = ({ messageId, sessionId, state, deliveries, error, createdAt }: FoundMessage) => ({
+const row = (
+  { messageId, agentId, sessionId, state, deliveries, error, createdAt }: FoundMessage,
+  names: Names,
+) => ({
   id: messageId,
+  agent: withName(names, agentId),
   session: sessionId,
   state,
   deliveries: countsOf(deliveries.map(({ status }) => status)),

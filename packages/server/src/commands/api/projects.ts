@@ -1,6 +1,7 @@
 import type { Project, SendLimits } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
+import { projectAmong } from '../../lookup.js'
 import { OperatorError } from '../../operator-error.js'
 import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
@@ -32,14 +33,16 @@ export function addProjects(program: Command): void {
     },
     text: ({ name, id }) => `Created project ${name} (id ${id}).`,
   })
-  addApiCommand(projects, 'limit <id>', {
+  addApiCommand(projects, 'limit <project>', {
     isOfOperator: true,
-    about: 'set the limits of a project; without options, remove them',
-    examples: ['agent-messaging projects limit <id> --project-per-minute 600'],
+    about: 'set the limits of a project, by its name or id; without options, remove them',
+    examples: ['agent-messaging projects limit support --project-per-minute 600'],
     verb: 'change',
     thing: 'the project',
-    call: ({ client, options }: Invocation<LimitOptions>, id) =>
-      client.projects.update(id, { sendLimits: limitsOf(options) }),
+    call: async ({ client, options }: Invocation<LimitOptions>, project) => {
+      const { id } = projectAmong(await firstOf(client.projects.list()), project)
+      return client.projects.update(id, { sendLimits: limitsOf(options) })
+    },
     text: ({ name }) => `Changed the limits of project ${name}.`,
   })
     .option('--project-per-minute <n>', 'messages of the project per minute', wholeNumber(1))

@@ -1,4 +1,4 @@
-import type { Client } from '@org/agent-messaging-client'
+import { ApiError, type Client } from '@org/agent-messaging-client'
 import { expect, it } from 'vitest'
 import { readStatus, statusText } from './status.js'
 
@@ -44,4 +44,26 @@ it('the status does not guess beyond the rows that it reads', async () => {
     exhausted: { count: 0, isAll: true },
   })
   expect(statusText(status)).toContain('1000 or more deliveries pending, 0 exhausted')
+})
+
+it('the status has what the API key may see, and names the missing permissions', async () => {
+  const refuse = () => {
+    const error = { code: 'FORBIDDEN', message: 'The API key lacks a permission' }
+    throw new ApiError(403, JSON.stringify({ error }), null)
+  }
+  const seen = clientWith([])
+  const client = {
+    ...seen,
+    agents: { ...seen.agents, list: refuse },
+    messages: { ...seen.messages, search: refuse },
+  } as unknown as Client
+  const status = await readStatus(client, NOW)
+  expect(status).toMatchObject({ agentsInError: undefined, messages: undefined })
+  expect(statusText(status).split('\n')).toEqual([
+    'messages  not shown, because the API key lacks project:message',
+    'webhooks  0 deliveries pending, 0 exhausted',
+    'agents    not shown, because the API key lacks project:agents',
+    '',
+    'No webhook is failing, paused or disabled.',
+  ])
 })

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { version } from '../../version.js'
 import { addApiCommand } from '../command.js'
-import type { Agent, Client, Delivery, Webhook } from '@org/agent-messaging-client'
+import type { Agent, Client, Delivery, Permission, Webhook } from '@org/agent-messaging-client'
 import { firstOf } from '../backend.js'
+import { ifAllowed } from '../client-error.js'
 import { table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
 
@@ -29,48 +30,60 @@ type CountedState = 'queued' | 'running' | 'deferred' | 'input_required' | 'fail
 /** Rows that were counted. `isAll` is false if there can be more. */
 type Counted = { readonly count: number; readonly isAll: boolean }
 
+/** A part is undefined if the API key lacks its permission. */
 type Status = {
-  readonly agentsInError: readonly Pick<Agent, 'name' | 'lastError'>[]
+  readonly agentsInError: readonly Pick<Agent, 'name' | 'lastError'>[] | undefined
   /** Webhooks that are disabled, paused or failing. */
-  readonly troubledWebhooks: readonly Webhook[]
-  readonly messages: { readonly [State in CountedState]: Counted }
+  readonly troubledWebhooks: readonly Webhook[] | undefined
+  readonly messages: { readonly [State in CountedState]: Counted } | undefined
   /** `oldestDueAt` is absent if nothing is due, or if not all pending deliveries were read. */
-  readonly deliveries: {
-    readonly pending: Counted
-    readonly exhausted: Counted
-    readonly oldestDueAt?: string
-  }
+  readonly deliveries:
+    | {
+        readonly pending: Counted
+        readonly exhausted: Counted
+        readonly oldestDueAt?: string
+      }
+    | undefined
 }
 
 /** Most rows that are read for each count, so that a long backlog does not slow the command. */
 const MOST = 1_000
 
 /** Reads the status of a project from the lists of the API. */
-export async function readStatus(client: Client, now = Date.now()): Promise<Status> {
-  const agents = await firstOf(client.agents.list())
-  const webhooks = await firstOf(client.webhooks.list())
+export const readStatus = async (client: Client, now = Date.now()): Promise<Status> => ({
+  agentsInError: await ifAllowed(agentsInError(client)),
+  troubledWebhooks: await ifAllowed(
+    firstOf(client.webhooks.list()).then((webhooks) => webhooks.filter(isTroubled)),
+  ),
+  messages: await ifAllowed(messagesNow(client)),
+  deliveries: await ifAllowed(deliveriesNow(client, now)),
+})
+
+const agentsInError = async ({ agents }: Client) =>
+  (await firstOf(agents.list()))
+    .filter(({ state }) => state === 'error')
+    .map(({ name, lastError }) => (lastError === undefined ? { name } : { name, lastError }))
+
+async function messagesNow({ messages }: Client) {
   const messagesIn = async (state: CountedState) =>
-    counted(await firstOf(client.messages.search({ state }), MOST))
-  const pending = await firstOf(client.deliveries.list({ status: 'pending' }), MOST)
-  const exhausted = await firstOf(client.deliveries.list({ status: 'exhausted' }), MOST)
+    counted(await firstOf(messages.search({ state }), MOST))
+  return {
+    queued: await messagesIn('queued'),
+    running: await messagesIn('running'),
+    deferred: await messagesIn('deferred'),
+    input_required: await messagesIn('input_required'),
+    failed: await messagesIn('failed'),
+  }
+}
+
+async function deliveriesNow({ deliveries }: Client, now: number) {
+  const pending = await firstOf(deliveries.list({ status: 'pending' }), MOST)
+  const exhausted = await firstOf(deliveries.list({ status: 'exhausted' }), MOST)
   const oldestDueAt = oldestDue(pending, now)
   return {
-    agentsInError: agents
-      .filter(({ state }) => state === 'error')
-      .map(({ name, lastError }) => (lastError === undefined ? { name } : { name, lastError })),
-    troubledWebhooks: webhooks.filter(isTroubled),
-    messages: {
-      queued: await messagesIn('queued'),
-      running: await messagesIn('running'),
-      deferred: await messagesIn('deferred'),
-      input_required: await messagesIn('input_required'),
-      failed: await messagesIn('failed'),
-    },
-    deliveries: {
-      pending: counted(pending),
-      exhausted: counted(exhausted),
-      ...(oldestDueAt !== undefined && { oldestDueAt }),
-    },
+    pending: counted(pending),
+    exhausted: counted(exhausted),
+    ...(oldestDueAt !== undefined && { oldestDueAt }),
   }
 }
 
@@ -91,23 +104,35 @@ function oldestDue(pending: readonly Delivery[], now: number): string | undefine
 }
 
 /** The status as lines for people. */
-export function statusText(status: Status): string {
-  const { agentsInError, troubledWebhooks, messages, deliveries } = status
-  const { queued, running, deferred, input_required: asking, failed } = messages
-  const { pending, exhausted, oldestDueAt } = deliveries
-  const due = oldestDueAt === undefined ? '' : `, the oldest due since ${oldestDueAt}`
-  const agents = agentsInError.map(({ name, lastError }) => ({
-    agent: name,
-    error: lastError ? `${lastError.code}: ${lastError.message}` : '-',
-  }))
+export const statusText = (status: Status): string => {
+  const { agentsInError: agents, troubledWebhooks: webhooks, messages, deliveries } = status
   return [
-    `messages  ${shown(queued)} queued, ${shown(running)} running, ${shown(deferred)} deferred, ${shown(asking)} waiting for a person, ${shown(failed)} failed`,
-    `webhooks  ${shown(pending)} deliveries pending${due}, ${shown(exhausted)} exhausted`,
-    '',
-    table(agents, 'No agent is in error.'),
-    '',
-    table(troubledWebhooks.map(webhookRow), 'No webhook is failing, paused or disabled.'),
+    `messages  ${messages ? messagesText(messages) : lacks('project:message')}`,
+    `webhooks  ${deliveries ? deliveriesText(deliveries) : lacks('project:webhooks')}`,
+    ...(agents
+      ? ['', table(agents.map(agentRow), 'No agent is in error.')]
+      : [`agents    ${lacks('project:agents')}`]),
+    ...(webhooks
+      ? ['', table(webhooks.map(webhookRow), 'No webhook is failing, paused or disabled.')]
+      : []),
   ].join('\n')
+}
+
+const lacks = (permission: Permission) => `not shown, because the API key lacks ${permission}`
+
+const agentRow = ({ name, lastError }: Pick<Agent, 'name' | 'lastError'>) => ({
+  agent: name,
+  error: lastError ? `${lastError.code}: ${lastError.message}` : '-',
+})
+
+function messagesText(messages: NonNullable<Status['messages']>) {
+  const { queued, running, deferred, input_required: asking, failed } = messages
+  return `${shown(queued)} queued, ${shown(running)} running, ${shown(deferred)} deferred, ${shown(asking)} waiting for a person, ${shown(failed)} failed`
+}
+
+function deliveriesText({ pending, exhausted, oldestDueAt }: NonNullable<Status['deliveries']>) {
+  const due = oldestDueAt === undefined ? '' : `, the oldest due since ${oldestDueAt}`
+  return `${shown(pending)} deliveries pending${due}, ${shown(exhausted)} exhausted`
 }
 
 const shown = ({ count, isAll }: Counted) => (isAll ? String(count) : `${count} or more`)

@@ -1,11 +1,11 @@
-import type { Client, Counts, Stats, StatsQuery, StatsRow } from '@org/agent-messaging-client'
+import type { Counts, Stats, StatsQuery, StatsRow } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import { RESPONSE_TIMES_MS } from '@org/agent-messaging-core/host'
 import { type Command, Option } from 'commander'
-import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant } from '../options.js'
-import { print, table, type Row } from '../output.js'
+import { table, type Row } from '../output.js'
+import { namesOf, type Names } from './names.js'
 
 type By = StatsQuery['by']
 
@@ -19,12 +19,10 @@ export const addUsage = (program: Command): Command =>
     ],
     verb: 'read',
     thing: 'the usage',
-    call: async ({ client, options }: Invocation<StatsQuery>) => {
-      const { json, from, to, step = '1d', by } = options
-      const stats = await client.stats.get(given({ from, to, step, by }))
-      const names = json ? {} : await namesOf(client, by)
-      print(json, stats, usageText(stats, by, names))
-    },
+    call: ({ client, options: { from, to, step = '1d', by } }: Invocation<StatsQuery>) =>
+      client.stats.get(given({ from, to, step, by })),
+    longText: async (stats, { client, options: { by } }) =>
+      usageText(stats, by, by ? await namesOf(client, by) : {}),
   })
     .option(
       '--from <time>',
@@ -38,16 +36,6 @@ export const addUsage = (program: Command): Command =>
     .addOption(
       new Option('--by <kind>', 'a row for each agent or webhook').choices(['agent', 'webhook']),
     )
-
-type Names = Readonly<Record<string, string>>
-
-async function namesOf({ agents, webhooks }: Client, by: By): Promise<Names> {
-  if (by === 'agent')
-    return Object.fromEntries((await firstOf(agents.list())).map(({ id, name }) => [id, name]))
-  if (by === 'webhook')
-    return Object.fromEntries((await firstOf(webhooks.list())).map(({ id, url }) => [id, url]))
-  return {}
-}
 
 /** The steps as a table, and their sum in the last row. A deleted agent or webhook has its id. */
 export function usageText({ rows, total, ...more }: Stats, by: By, names: Names): string {

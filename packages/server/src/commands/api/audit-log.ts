@@ -1,0 +1,45 @@
+import type { AuditEntry, AuditFilter } from '@org/agent-messaging-client'
+import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core/host'
+import { given } from '@org/agent-messaging-core/runtime'
+import { type Command, Option } from 'commander'
+import { firstOf } from '../backend.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { limitOption } from '../options.js'
+import { table } from '../output.js'
+import { type Names, namesOf, withName } from './names.js'
+
+type ListOptions = Pick<AuditFilter, 'action' | 'actor'> & {
+  readonly target?: string
+  readonly limit: number
+}
+
+export const addAuditLog = (program: Command): Command =>
+  addApiCommand(program, 'audit-log', {
+    about: 'list the changes of a project and who made them, newest first',
+    examples: ['agent-messaging audit-log --action webhook.updated'],
+    verb: 'read',
+    thing: 'the audit log',
+    call: ({ client, options }: Invocation<ListOptions>) => {
+      const { action, actor, target, limit } = options
+      return firstOf(client.auditLog.list(given({ action, actor, targetId: target })), limit)
+    },
+    longText: async (found, { client }) => {
+      const names = await namesOf(client, 'agent', 'webhook', 'key')
+      return table(
+        found.map((entry) => row(entry, names)),
+        'No changes found.',
+      )
+    },
+  })
+    .addOption(new Option('--action <name>', 'only changes of this kind').choices(AUDIT_ACTIONS))
+    .addOption(new Option('--actor <kind>', 'only changes by such actors').choices(ACTOR_KINDS))
+    .option('--target <id>', 'only changes of the thing with this id')
+    .addOption(limitOption('changes'))
+
+const row = ({ createdAt, action, targetId, fields = [], actor }: AuditEntry, names: Names) => ({
+  createdAt,
+  change: action,
+  target: withName(names, targetId),
+  fields: fields.join(' ') || '-',
+  by: actor.id === undefined ? actor.kind : `${actor.kind} ${withName(names, actor.id)}`,
+})

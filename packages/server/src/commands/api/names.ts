@@ -1,0 +1,26 @@
+import type { Client } from '@org/agent-messaging-client'
+import { firstOf } from '../backend.js'
+import { ifAllowed } from '../client-error.js'
+
+export type Names = Readonly<Record<string, string>>
+
+const readers = {
+  agent: async ({ agents }: Client) =>
+    (await firstOf(agents.list())).map(({ id, name }) => [id, name]),
+  webhook: async ({ webhooks }: Client) =>
+    (await firstOf(webhooks.list())).map(({ id, url, description }) => [id, description ?? url]),
+  key: async ({ keys }: Client) => (await firstOf(keys.list())).map(({ id, name }) => [id, name]),
+}
+
+/** Returns names by id, of the kinds that the API key can list. */
+export async function namesOf(
+  client: Client,
+  ...kinds: readonly (keyof typeof readers)[]
+): Promise<Names> {
+  const found = await Promise.all(kinds.map((kind) => ifAllowed(readers[kind](client))))
+  return Object.fromEntries(found.flatMap((names) => names ?? []))
+}
+
+/** Returns `name (id)`, or the id of a thing without a known name. */
+export const withName = (names: Names, id: string): string =>
+  names[id] === undefined ? id : `${names[id]} (${id})`
