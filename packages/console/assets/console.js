@@ -45,7 +45,7 @@ if (ownZone && ownZone !== zone) {
 
 // Shows the values of a bar for the pointer, for the focus and for the arrow keys.
 const showReading = (plot, bar) => {
-  for (const other of plot.querySelectorAll('g.read')) other.classList.remove('read')
+  for (const other of plot.querySelectorAll('a.read')) other.classList.remove('read')
   bar?.classList.add('read')
   plot.querySelector('.reading').textContent = bar?.dataset.reading ?? ''
 }
@@ -55,7 +55,7 @@ document.addEventListener('pointerover', (event) => {
 })
 document.addEventListener('focusin', (event) => {
   const plot = event.target
-  if (!plot.matches?.('.plot') || plot.querySelector('g.read')) return
+  if (!plot.matches?.('.plot') || plot.querySelector('a.read')) return
   showReading(plot, [...plot.querySelectorAll('[data-reading]')].at(-1))
 })
 document.addEventListener('focusout', (event) => {
@@ -64,7 +64,10 @@ document.addEventListener('focusout', (event) => {
 document.addEventListener('keydown', (event) => {
   const plot = event.target
   const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key]
-  if (step === undefined || !plot.matches?.('.plot')) return
+  if (!plot.matches?.('.plot')) return
+  if (event.key === 'Enter')
+    return location.assign(plot.querySelector('a.read').getAttribute('href'))
+  if (step === undefined) return
   const bars = [...plot.querySelectorAll('[data-reading]')]
   const now = bars.findIndex((bar) => bar.matches('.read'))
   const next = now === -1 ? bars.length - 1 : Math.min(bars.length - 1, Math.max(0, now + step))

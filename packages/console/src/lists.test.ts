@@ -239,3 +239,16 @@ it('the charts of an hour have tenths of a percent, and the time in their middle
   const timeOf = (label: string) => Date.parse(`2030-01-01T${label}Z`)
   expect((timeOf(middle) - timeOf(first) + DAY) % DAY).toBe(HOUR / 2)
 })
+
+it('a bar of a chart opens its list, and the chart of response times has both shares', async () => {
+  const { text, begin, clock } = await open()
+  await begin()
+  await clock.advance(0)
+  const overview = (await text('/console')).replaceAll('&amp;', '&')
+  const [, href = '', reading] =
+    /<a href="([^"]+)" tabindex="-1" data-reading="([^"]+answered 1[^"]+)"/.exec(overview) ?? []
+  expect(reading).toBe('01-01 00:00: answered 1, failed 0, cancelled 0')
+  expect(await text(href)).toContain('Hello')
+  expect(overview).toMatch(/data-reading="01-01 00:00: 95 % up to \d+ ms, half up to \d+ ms"/)
+  expect(overview).toContain('95 % –, half –')
+})

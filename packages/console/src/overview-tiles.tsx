@@ -2,9 +2,9 @@ import type { Agent, ProjectStats } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
 import { messagesPath } from './messages/message-table.js'
-import type { Counted, Numbers } from './parts/numbers.js'
+import { type Counted, type Numbers, upTo } from './parts/numbers.js'
 import { BASE } from './options.js'
-import { formatDuration, span } from './parts/parts.js'
+import { span } from './parts/parts.js'
 
 type Total = Numbers['total']
 
@@ -83,9 +83,6 @@ export const messageTiles = (
     },
   ]
 }
-
-/** The buckets of response times end at half an hour. */
-const upTo = (ms: number | null) => (ms === null ? 'over 30 min' : `up to ${formatDuration(ms)}`)
 
 /** The end users of the messages of today, and of yesterday if they are counted. */
 export function peopleTile({ from, to, rows, peopleToday }: ProjectStats): Tile {

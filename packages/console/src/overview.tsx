@@ -8,7 +8,9 @@ import { show, showFound } from './parts/layout.js'
 import { type ConsoleDeps, newRoutes } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
-import { numbersOf, RANGES, readCounts, type Counted, type Range } from './parts/numbers.js'
+import { numbersOf, RANGES, readCounts, type Counted, type Range, upTo } from './parts/numbers.js'
+import { deliveriesPath } from './parts/filter.js'
+import { messagesPath } from './messages/message-table.js'
 import { agentTile, deliveryTiles, messageTiles, peopleTile, Tiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
 
@@ -98,11 +100,39 @@ function Overview({ data, range, origin }: OverviewProps) {
           ]}
         />
         <div class="charts">
-          {seesMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
+          {seesMessages && (
+            <>
+              <Chart
+                title="Messages"
+                at={numbers.at}
+                series={numbers.messages}
+                listOf={messagesPath}
+              />
+              <Chart
+                title="Response time"
+                at={numbers.at}
+                series={numbers.latency}
+                isNested
+                format={(ms) => (ms === 0 ? '–' : upTo(ms))}
+                listOf={(span) => messagesPath({ state: 'responded', ...span })}
+              />
+            </>
+          )}
           {seesWebhooks && (
             <>
-              <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
-              <Chart title="Error rate" at={numbers.at} series={numbers.errorRate} unit=" %" />
+              <Chart
+                title="Delivery attempts"
+                at={numbers.at}
+                series={numbers.attempts}
+                listOf={deliveriesPath}
+              />
+              <Chart
+                title="Error rate"
+                at={numbers.at}
+                series={numbers.errorRate}
+                format={(rate) => `${rate} %`}
+                listOf={(span) => deliveriesPath({ answer: 'failed', ...span })}
+              />
               <StatusCodes classes={numbers.classes} since={since} />
             </>
           )}

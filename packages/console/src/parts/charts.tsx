@@ -9,12 +9,19 @@ export type Series = {
   /** The list that the total counts. */
   readonly href?: string | undefined
 }
+/** The time that a bar counts. */
+type Span = { readonly from: Instant; readonly to: Instant | undefined }
 type ChartProps = {
   readonly title: string
   readonly series: readonly Series[]
   /** The start of each bucket. */
   readonly at: readonly Instant[]
-  readonly unit?: string
+  /** Writes a value. Only counts, which have no unit, have a total. */
+  readonly format?: ((value: number) => string) | undefined
+  /** Draws the series before each other, the last one in front, and not above each other. */
+  readonly isNested?: boolean
+  /** Returns the address of the list that a bar counts. */
+  readonly listOf: (span: Span) => string
 }
 
 const HEIGHT = 100
@@ -30,8 +37,10 @@ const sums = (series: readonly Series[], length: number) =>
  * Draws stacked bars over time, on the server. Each bar shows its values on hover, and the script
  * also reads them out for the arrow keys. A table below the bars has the same numbers.
  */
-export function Chart({ title, series, at, unit = '' }: ChartProps) {
-  const top = Math.max(1, ...sums(series, at.length))
+export function Chart({ title, series, at, format, isNested = false, listOf }: ChartProps) {
+  const text = format ?? String
+  const highest = isNested ? series.flatMap(({ values }) => values) : sums(series, at.length)
+  const top = Math.max(1, ...highest)
   const [first = 0] = at
   const middle = at[at.length / 2] ?? 0
   const { zone } = useView()
@@ -39,8 +48,9 @@ export function Chart({ title, series, at, unit = '' }: ChartProps) {
   const axisTime = (instant: Instant) =>
     isOfDays ? localTime(instant, zone).slice(5, 10) : localTime(instant, zone).slice(11, 16)
   const readings = at.map((start, i) => {
-    const values = series.map(({ name, values: all }) => `${name} ${all[i] ?? 0}${unit}`)
-    return `${localTime(start, zone).slice(5, 16)}: ${values.join(', ')}`
+    const values = series.map(({ name, values: all }) => `${name} ${text(all[i] ?? 0)}`)
+    const reading = `${localTime(start, zone).slice(5, 16)}: ${values.join(', ')}`
+    return { reading, href: listOf({ from: start, to: at[i + 1] }) }
   })
   return (
     <figure class="chart card">
@@ -50,7 +60,7 @@ export function Chart({ title, series, at, unit = '' }: ChartProps) {
           {series.map(({ name, tone, values, href }) => (
             <li class={tone}>
               {name}
-              {unit === '' && <Total values={values} href={href} />}
+              {!format && <Total values={values} href={href} />}
             </li>
           ))}
         </ul>
@@ -59,13 +69,12 @@ export function Chart({ title, series, at, unit = '' }: ChartProps) {
         class="plot"
         tabindex={0}
         role="group"
-        aria-label={`${title}. The arrow keys read out the values.`}
+        aria-label={`${title}. The arrow keys read out the values. Enter opens the list of a bar.`}
       >
         <span class="scale" aria-hidden="true">
-          {top.toLocaleString('en')}
-          {unit}
+          {format ? format(top) : top.toLocaleString('en')}
         </span>
-        <Bars title={title} series={series} readings={readings} top={top} />
+        <Bars title={title} series={series} readings={readings} top={top} isNested={isNested} />
         <p class="reading" role="status" />
       </div>
       <div class="axis" aria-hidden="true">
@@ -75,7 +84,7 @@ export function Chart({ title, series, at, unit = '' }: ChartProps) {
       </div>
       <details>
         <summary>Show as a table</summary>
-        <NumberTable title={title} series={series} at={at} unit={unit} />
+        <NumberTable title={title} series={series} readings={readings} at={at} text={text} />
       </details>
     </figure>
   )
@@ -91,44 +100,43 @@ function Bars({
   series,
   readings,
   top,
-}: {
-  readonly title: string
-  readonly series: readonly Series[]
-  /** The values of each bucket as a text. */
-  readonly readings: readonly string[]
+  isNested,
+}: Pick<ChartProps, 'title' | 'series'> & {
+  readonly readings: readonly Reading[]
   readonly top: number
+  readonly isNested: boolean
 }) {
   const { length } = readings
-  const text = series
-    .map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`)
-    .join(', ')
   return (
     <svg
       viewBox={`0 0 ${length} ${HEIGHT}`}
       preserveAspectRatio="none"
-      role="img"
-      aria-label={`${title}: ${text}. The table below has the numbers.`}
+      role="group"
+      aria-label={`${title}. The table below has the numbers.`}
     >
       <line x1="0" y1={HEIGHT} x2={length} y2={HEIGHT} class="base" />
-      {readings.map((reading, i) => (
-        <g data-reading={reading}>
+      {readings.map(({ reading, href }, i) => (
+        <a href={href} tabindex={-1} data-reading={reading} aria-label={reading}>
           <title>{reading}</title>
           <rect class="hit" x={i} y="0" width="1" height={HEIGHT} />
-          {stacked(series, i, top)}
-        </g>
+          {bars(series, i, top, isNested)}
+        </a>
       ))}
     </svg>
   )
 }
 
-function stacked(series: readonly Series[], i: number, top: number) {
+/** The values of a bucket as a text, and its list. */
+type Reading = { readonly reading: string; readonly href: string }
+
+function bars(series: readonly Series[], i: number, top: number, isNested = false) {
   let y = HEIGHT
   return series.map(({ tone, values }) => {
     const value = values[i] ?? 0
     if (value === 0) return null
     // A single failure among thousands stays visible.
     const height = Math.max(1.5, (value / top) * HEIGHT)
-    y -= height
+    y = (isNested ? HEIGHT : y) - height
     return (
       <rect
         class={tone}
@@ -144,9 +152,13 @@ function stacked(series: readonly Series[], i: number, top: number) {
 function NumberTable({
   title,
   series,
+  readings,
   at,
-  unit,
-}: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
+  text,
+}: Pick<ChartProps, 'title' | 'series' | 'at'> & {
+  readonly readings: readonly Reading[]
+  readonly text: (value: number) => string
+}) {
   const all = sums(series, at.length)
   const { zone } = useView()
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
@@ -168,15 +180,14 @@ function NumberTable({
         {rows.map(({ start, i }) => (
           <tr>
             <th scope="row">
-              <time datetime={toIso(start)} title={toIso(start)}>
-                {localTime(start, zone).slice(5, 16)}
-              </time>
+              <a href={readings[i]?.href}>
+                <time datetime={toIso(start)} title={toIso(start)}>
+                  {localTime(start, zone).slice(5, 16)}
+                </time>
+              </a>
             </th>
             {series.map(({ values }) => (
-              <td class="number">
-                {values[i] ?? 0}
-                {unit}
-              </td>
+              <td class="number">{text(values[i] ?? 0)}</td>
             ))}
           </tr>
         ))}
@@ -209,7 +220,7 @@ export function Sparkline({
     >
       <title>{`${accepted} accepted, ${failed} failed`}</title>
       <line x1="0" y1={HEIGHT} x2={good.length} y2={HEIGHT} class="base" />
-      {Array.from({ length: good.length }, (_, i) => stacked(series, i, top))}
+      {Array.from({ length: good.length }, (_, i) => bars(series, i, top))}
     </svg>
   )
 }

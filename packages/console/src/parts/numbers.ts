@@ -1,6 +1,7 @@
 import type { Instant, MessagingService, ProjectStats } from '@org/agent-messaging-core'
 import type { AllCounts, Backlog, StatsRow } from '@org/agent-messaging-core/host'
 import type { Series } from './charts.js'
+import { formatDuration } from './parts.js'
 import type { Filter } from './filter.js'
 
 const HOUR = 3_600_000
@@ -46,11 +47,15 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
   const { stepMs, bars, merged } = RANGES[range]
   const barMs = stepMs * merged
   const at = Array.from({ length: bars }, (_, i) => since + i * barMs)
-  const perBar = (rows: readonly StatsRow[], count: (row: AllCounts) => number) => {
+  const perBar = (
+    rows: readonly StatsRow[],
+    count: (row: AllCounts) => number,
+    join = (one: number, other: number) => one + other,
+  ) => {
     const values = at.map(() => 0)
     for (const row of rows) {
       const i = Math.floor((row.at - since) / barMs)
-      values[i] = (values[i] ?? 0) + count(row)
+      values[i] = join(values[i] ?? 0, count(row))
     }
     return values
   }
@@ -79,6 +84,27 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
         values: bad.map((count, i) => percent(count, good[i] ?? 0)),
       },
     ] satisfies Series[],
+    /** In front, the time of half of the answers. Behind it, of 95 %. */
+    latency: [
+      {
+        name: '95 %',
+        tone: 'busy',
+        values: perBar(
+          rows,
+          slowest(({ p95Ms }) => p95Ms),
+          Math.max,
+        ),
+      },
+      {
+        name: 'half',
+        tone: 'good',
+        values: perBar(
+          rows,
+          slowest(({ p50Ms }) => p50Ms),
+          Math.max,
+        ),
+      },
+    ] satisfies Series[],
     classes: classesOf(total),
     ofWebhook: (id: string) => byOutcome(rowsOf.get(id) ?? []),
     total: { ...total, failedAttempts: refused(total), acceptedAttempts: accepted(total) },
@@ -87,6 +113,14 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
 
 const accepted = ({ byClass }: AllCounts) => byClass['2xx']
 const refused = ({ attempts, byClass }: AllCounts) => attempts - byClass['2xx']
+
+/** The buckets of response times end at half an hour. */
+const LONGEST_MS = 1_800_000
+const slowest = (timeOf: (row: AllCounts) => number | null) => (row: AllCounts) =>
+  row.answered === 0 ? 0 : (timeOf(row) ?? LONGEST_MS + 1)
+/** Writes the end of a bucket of response times. */
+export const upTo = (ms: number | null): string =>
+  ms === null || ms > LONGEST_MS ? 'over 30 min' : `up to ${formatDuration(ms)}`
 
 const percent = (part: number, rest: number) =>
   part === 0 ? 0 : Math.round((1_000 * part) / (part + rest)) / 10

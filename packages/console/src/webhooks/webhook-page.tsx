@@ -224,7 +224,12 @@ function ActivitySections({ webhook, counted, failures }: ActivityProps) {
   ] as const
   return (
     <>
-      <Chart title="Attempts of 24 hours" at={at} series={series} />
+      <Chart
+        title="Attempts of 24 hours"
+        at={at}
+        series={series}
+        listOf={(span) => deliveriesPath({ webhook: webhook.id, ...span })}
+      />
       <TableSection
         id="failures"
         title={
