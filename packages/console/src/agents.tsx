@@ -7,6 +7,7 @@ import { BASE } from './options.js'
 import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
 import { badFirst, type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
+import { CONVERSATIONS, sessionsPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
@@ -50,7 +51,7 @@ const columnsFor = (canOpen: boolean): Columns<Agent> => ({
     class: 'nowrap',
     cell: ({ id, name }) => (
       <>
-        {canOpen ? <a href={`${BASE}/sessions?agent=${name}`}>{name}</a> : name}
+        {canOpen ? <a href={sessionsPath(name)}>{name}</a> : name}
         <div>
           <Id id={id} />
         </div>
@@ -159,10 +160,7 @@ export function AgentChoice({ agents, chosen, requested }: ChoiceProps) {
   return (
     <nav class="tabs" aria-label="Agents">
       {agents.map(({ id, name }) => (
-        <a
-          href={`${BASE}/sessions?agent=${name}`}
-          aria-current={id === chosen?.id ? 'true' : undefined}
-        >
+        <a href={sessionsPath(name)} aria-current={id === chosen?.id ? 'true' : undefined}>
           {name}
         </a>
       ))}
@@ -177,7 +175,7 @@ const AgentField = ({
   readonly requested: string | undefined
   readonly agents: readonly Agent[]
 }) => (
-  <form method="get" action={`${BASE}/sessions`} class="pick">
+  <form method="get" action={CONVERSATIONS} class="pick">
     <label for="agent">Agent</label>
     <input
       id="agent"

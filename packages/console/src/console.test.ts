@@ -200,7 +200,7 @@ describe('a session', () => {
 describe('permissions', () => {
   it.each([
     ['/console/agents', 'project:agents'],
-    ['/console/sessions', 'project:message'],
+    ['/console/conversations?agent=', 'project:message'],
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries', 'project:webhooks'],
     ['/console/agents/bot/delete', 'project:agents'],
@@ -269,7 +269,9 @@ describe('permissions', () => {
       await service.webhooks.create(hook)
       const cookie = await signIn()
       const links = async (path: string) =>
-        (await (await get(path, cookie)).text()).match(/href="\/console\/(sessions|messages)/g)
+        (await (await get(path, cookie)).text()).match(
+          /href="\/console\/(conversations|sessions|messages)/g,
+        )
       expect((await links('/console/deliveries')) !== null).toBe(isAllowed)
       const message = { projectId, agent: 'bot', sessionId: 's', message: 'hi', waitMs: 0 }
       await service.messages.send(message)
@@ -340,10 +342,10 @@ describe('a key with only project:message', () => {
     const made = await scene(only)
     await send(made)
     const cookie = await made.signIn()
-    const page = await (await made.get('/console/sessions', cookie)).text()
+    const page = await (await made.get('/console/conversations?agent=', cookie)).text()
     expect(page).toContain('Choose an agent')
     expect(page).not.toContain('bot')
-    expect(await (await made.get('/console/sessions?agent=bot', cookie)).text()).toContain(
+    expect(await (await made.get('/console/conversations?agent=bot', cookie)).text()).toContain(
       '/console/sessions/bot?session=first',
     )
   })
@@ -353,8 +355,12 @@ describe('a key with only project:message', () => {
     await send(made)
     const { id } = await made.service.agents.get({ projectId: made.projectId, agent: 'bot' })
     const cookie = await made.signIn()
-    for (const path of [`?agent=${id}`, `/${id}?session=first`, `/${id}/erase?session=first`]) {
-      const page = await made.get(`/console/sessions${path}`, cookie)
+    for (const path of [
+      `conversations?agent=${id}`,
+      `sessions/${id}?session=first`,
+      `sessions/${id}/erase?session=first`,
+    ]) {
+      const page = await made.get(`/console/${path}`, cookie)
       expect(page.status).toBe(200)
       expect(await page.text()).not.toContain('bot')
     }
@@ -455,7 +461,7 @@ describe('answers', () => {
     )
     await clock.advance(100)
     for (const path of [
-      '/console/sessions',
+      '/console/conversations?agent=',
       `/console/sessions/bot?session=${encodeURIComponent(evil)}`,
     ]) {
       const page = await (await get(path, cookie)).text()
@@ -469,7 +475,7 @@ describe('answers', () => {
     '/console/sessions/bot?session=%00',
     '/console/sessions/bot',
     '/console/sessions/nobody?session=s',
-    '/console/sessions?agent=nobody',
+    '/console/conversations?agent=nobody',
     '/console/agents/nobody/delete',
     '/console/webhooks/not-an-id/delete',
     '/console/webhooks/not-an-id/rotate',
@@ -501,12 +507,13 @@ describe('answers', () => {
         '/console/deliveries',
         '/console/agents',
         '/console/webhooks',
-        '/console/sessions',
-        '/console/messages',
+        '/console/conversations?agent=',
+        '/console/conversations',
         '/console/recover',
       ]) {
         const zoned = `${cookie}; agent_messaging_zone=Europe/Berlin`
-        expect((await get(`${path}?${query}`, zoned)).status, path + query).toBe(200)
+        const address = `${path}${path.includes('?') ? '&' : '?'}${query}`
+        expect((await get(address, zoned)).status, address).toBe(200)
       }
     }
     expect(thrown).toEqual([])
@@ -554,7 +561,7 @@ describe('answers', () => {
     const headers = { origin: ORIGIN, cookie: await signIn() }
     const send = (length: number) =>
       post(
-        '/console/sessions?agent=bot',
+        '/console/conversations?agent=bot',
         { agent: 'bot', sessionId: 's', message: '中'.repeat(length) },
         headers,
       )
@@ -657,7 +664,7 @@ describe('with more than 100 agents', () => {
 
   it('the sessions page asks for the name of an agent, and shows the current name', async () => {
     const pageOf = await crowd()
-    const page = await pageOf('/console/sessions?agent=bot')
+    const page = await pageOf('/console/conversations?agent=bot')
     expect(page).not.toContain('aria-label="Agents"')
     expect(/<input[^>]* name="agent"[^>]*>/.exec(page)?.[0]).toContain('value="bot"')
     expect(page).toContain('<option value="a99">')
@@ -669,7 +676,7 @@ it('the form suggests a name only for the first session', async () => {
   const cookie = await signIn()
   const suggested = async () =>
     /id="sessionId"[^>]* value="([^"]*)"/.exec(
-      await (await get('/console/sessions?agent=bot', cookie)).text(),
+      await (await get('/console/conversations?agent=bot', cookie)).text(),
     )?.[1]
   expect(await suggested()).toBe('first')
   await service.messages.send({
@@ -743,7 +750,7 @@ describe('erasing a session', () => {
     expect(await (await get(path, cookie)).text()).toContain(`action="${path}"`)
     expect(await sessions()).toBe(1)
     expect((await erase()).headers.get('location')).toBe(
-      '/console/sessions?agent=bot&notice=sessionErased',
+      '/console/conversations?agent=bot&notice=sessionErased',
     )
     expect(await sessions()).toBe(0)
     expect((await erase()).status).toBe(404)
@@ -820,8 +827,8 @@ it('a list cuts a long text between two characters', async () => {
   const { get, post, signIn } = await scene()
   const headers = { origin: ORIGIN, cookie: await signIn() }
   const message = `${'a'.repeat(199)}😀 and more`
-  await post('/console/sessions', { agent: 'bot', sessionId: 's', message }, headers)
-  const page = await (await get('/console/messages', headers.cookie)).text()
+  await post('/console/conversations', { agent: 'bot', sessionId: 's', message }, headers)
+  const page = await (await get('/console/conversations', headers.cookie)).text()
   expect(page).toContain(`${'a'.repeat(199)}…`)
   expect(page).not.toContain('\uFFFD')
 })
@@ -1074,9 +1081,9 @@ describe('the conversation of a session', () => {
   ])('%s opens from its link', async (sessionId) => {
     const { get, post, signIn, clock, key } = await scene()
     const headers = { origin: ORIGIN, cookie: await signIn() }
-    await post('/console/sessions', { agent: 'bot', sessionId, message: 'hello' }, headers)
+    await post('/console/conversations', { agent: 'bot', sessionId, message: 'hello' }, headers)
     await clock.advance(100)
-    const list = await (await get('/console/sessions', headers.cookie)).text()
+    const list = await (await get('/console/conversations?agent=', headers.cookie)).text()
     const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
     // Parses the link as a browser does.
     const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
@@ -1097,7 +1104,11 @@ it('a message links to its deliveries, whose attempts show the URL without its q
   await service.webhooks.create({ projectId, url, events })
   const cookie = await signIn()
   const send = (message: string) =>
-    post('/console/sessions', { agent: 'bot', sessionId: 's', message }, { origin: ORIGIN, cookie })
+    post(
+      '/console/conversations',
+      { agent: 'bot', sessionId: 's', message },
+      { origin: ORIGIN, cookie },
+    )
   await send('first')
   await send('second')
   await clock.advance(100)

@@ -59,7 +59,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       return showDone(
         c,
         done,
-        `/sessions?agent=${ref.agent}&notice=sessionErased`,
+        `/conversations?agent=${ref.agent}&notice=sessionErased`,
         (error) =>
           error.kind === 'session_busy' &&
           sessionPage(c, { name: ref.agent }, sessionId, problemText(error)),
@@ -143,7 +143,7 @@ const sessionPage = (
     c,
     {
       title: 'Erase session',
-      section: 'Sessions',
+      section: 'Conversations',
       problem,
       question: 'Erase this session?',
       path: erasePath(name, sessionId),

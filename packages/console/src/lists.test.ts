@@ -69,14 +69,14 @@ describe('the list of messages', () => {
     })
     const { message } = sent
     await service.messages.cancel({ projectId, agent: 'bot', messageId: message.id })
-    const page = await text('/console/messages')
+    const page = await text('/console/conversations')
     const action = /action="(\/console\/messages\/[^"]*\/retry)"/.exec(page)?.[1] ?? ''
     expect((await send(action, {})).headers.get('location')).toContain('notice=retried')
   })
 
   it('is shown since an hour, a day or a week with one click, and keeps the filter', async () => {
     const { text, clock } = await open()
-    const page = await text('/console/messages?state=failed&cursor=x')
+    const page = await text('/console/conversations?state=failed&cursor=x')
     const links = [...page.matchAll(/href="([^"]*from=[^"]*)">(hour|day|week)</g)]
     expect(links.map(([, , name]) => name)).toEqual(['hour', 'day', 'week'])
     const { searchParams } = new URL(links[0]?.[1]?.replaceAll('&amp;', '&') ?? '', ORIGIN)
@@ -177,7 +177,7 @@ describe('the list of agents', () => {
     for (let n = 0; n < 30; n += 1)
       await service.agents.create({ projectId, name: `sound-${n}`, runtime })
     const namesIn = (page: string) =>
-      [...page.matchAll(/sessions\?agent=([\w-]+)"/g)].map(([, name]) => name)
+      [...page.matchAll(/conversations\?agent=([\w-]+)"/g)].map(([, name]) => name)
     const first = await text('/console/agents')
     const next = /href="([^"]+)" rel="next">More</.exec(first)?.[1] ?? ''
     const second = await text(next)
@@ -187,10 +187,36 @@ describe('the list of agents', () => {
   })
 })
 
+describe('the page of conversations', () => {
+  it('shows the messages of all agents over pages, or the sessions of one', async () => {
+    const { text, service, projectId, clock } = await open()
+    for (let n = 0; n < 26; n += 1)
+      await service.messages.send({
+        projectId,
+        agent: 'bot',
+        sessionId: `s-${n}`,
+        message: 'Hello',
+        waitMs: 0,
+      })
+    await clock.advance(0)
+    const namesIn = (page: string) =>
+      [...page.matchAll(/<bdi>(s-\d+)<\/bdi>/g)].map(([, name]) => name)
+    const first = await text('/console/conversations')
+    const next = /href="([^"]+)" rel="next">Older</.exec(first)?.[1] ?? ''
+    expect(namesIn(first)[0]).toBe('s-25')
+    expect(namesIn(await text(next))).toEqual(['s-0'])
+    expect(first).toContain('<a href="/console/conversations" aria-current="true">Messages</a>')
+    const sessions = await text('/console/conversations?agent=')
+    expect(sessions).toContain('aria-current="true">Sessions</a>')
+    expect(sessions).toContain('Start a conversation with bot')
+    expect(namesIn(sessions)).toHaveLength(25)
+  })
+})
+
 describe('the times of a list', () => {
   it('are times of day if all rows have the same day, and the date tells another day', async () => {
     const { get, signIn, begin, jump } = await open()
-    const text = async () => (await get('/console/messages', await signIn())).text()
+    const text = async () => (await get('/console/conversations', await signIn())).text()
     await begin()
     expect(await text()).toMatch(/<time[^>]*>now</)
     await begin()

@@ -55,7 +55,7 @@ export const messageTiles = (
                   href={
                     state === 'input_required'
                       ? `${BASE}/questions`
-                      : `${BASE}/messages?state=${state}`
+                      : `${BASE}/conversations?state=${state}`
                   }
                 >
                   {shown(count)} {state}

@@ -10,7 +10,7 @@ import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
 import { numbersOf, RANGES, readCounts, type Counted, type Range, upTo } from './parts/numbers.js'
 import { deliveriesPath } from './parts/filter.js'
-import { messagesPath } from './messages/message-table.js'
+import { messagesPath, sessionsPath } from './messages/message-table.js'
 import { agentTile, deliveryTiles, messageTiles, peopleTile, Tiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
 
@@ -156,8 +156,8 @@ function FirstSteps({
   return (
     <Empty title="Get started">
       <p>
-        Send a message <a href={`${BASE}/sessions`}>in the console</a>, or from a shell with your
-        API key in <code>$KEY</code>:
+        Send a message <a href={sessionsPath()}>in the console</a>, or from a shell with your API
+        key in <code>$KEY</code>:
       </p>
       <Command
         text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}

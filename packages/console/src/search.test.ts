@@ -50,7 +50,7 @@ describe('the search', () => {
     const long = 'x'.repeat(101)
     for (const refused of [
       await search(long),
-      await get(`/console/messages?text=${long}`, cookie),
+      await get(`/console/conversations?text=${long}`, cookie),
     ]) {
       expect(refused.status).toBe(400)
       expect(await refused.text()).toContain('text must have at most 100 characters')

@@ -52,12 +52,11 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'POST /console/recoveries/:id/cancel',
   ],
   'project:message': [
-    'GET /console/sessions',
-    'POST /console/sessions',
+    'GET /console/conversations',
+    'POST /console/conversations',
     'GET /console/sessions/:agent',
     'POST /console/sessions/:agent',
     'GET /console/sessions/:agent/live',
-    'GET /console/messages',
     'GET /console/messages/:id',
     'GET /console/questions',
     'GET /console/questions/:id',
@@ -139,7 +138,10 @@ describe('the pages of a portal session', () => {
 
   it('search for no text of more than 100 characters', async () => {
     const { enter, get } = await portal(['project:message'])
-    const answer = await get(`/console/messages?text=${'x'.repeat(101)}`, (await enter()).cookie)
+    const answer = await get(
+      `/console/conversations?text=${'x'.repeat(101)}`,
+      (await enter()).cookie,
+    )
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('text must have at most 100 characters')
   })
@@ -169,7 +171,14 @@ describe('the pages of a portal session', () => {
   it('name the customer’s project, also on a page that does not exist', async () => {
     const { enter, get } = await portal(['project:webhooks', 'project:message'])
     const { cookie } = await enter()
-    for (const path of ['/webhooks', '/deliveries', '/sessions', '/questions', '/search', '/keys'])
+    for (const path of [
+      '/webhooks',
+      '/deliveries',
+      '/conversations?agent=',
+      '/questions',
+      '/search',
+      '/keys',
+    ])
       expect(await (await get(`/console${path}`, cookie)).text(), path).toContain(
         'For <bdi>test</bdi>',
       )
@@ -234,13 +243,18 @@ describe('a portal link', () => {
     const head = await pages.fetch(new Request(ORIGIN + path, { method: 'HEAD' }))
     expect([head.status, head.headers.get('set-cookie')]).toEqual([200, null])
     const opened = await get(path)
-    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/sessions'])
+    expect([opened.status, opened.headers.get('location')]).toEqual([
+      303,
+      '/console/conversations?agent=',
+    ])
     expect(opened.headers.get('set-cookie')).toMatch(
       /^agent_messaging_portal=\S+; Max-Age=3600; Path=\/console; HttpOnly; SameSite=Lax$/,
     )
     const again = await get(path)
     expect([again.status, again.headers.get('set-cookie')]).toEqual([401, null])
-    expect((await get(path, cookieOf(opened))).headers.get('location')).toBe('/console/sessions')
+    expect((await get(path, cookieOf(opened))).headers.get('location')).toBe(
+      '/console/conversations?agent=',
+    )
   })
 
   it('replaces a session of the same customer without a question', async () => {

@@ -13,7 +13,7 @@ const COOKIE = 'agent_messaging_portal'
 const PURPOSE = 'console/portal'
 
 export const firstPage = ({ permissions }: PortalSession): string =>
-  permissions.includes('project:webhooks') ? `${BASE}/webhooks` : `${BASE}/sessions`
+  permissions.includes('project:webhooks') ? `${BASE}/webhooks` : `${BASE}/conversations?agent=`
 
 /**
  * Serves the requests of a portal session, which come before a console session of the same browser.

@@ -249,7 +249,7 @@ describe('the operator', () => {
   it('sees no page of a project without a key of it', async () => {
     const { signIn, get } = await twoProjects()
     const cookie = await signIn(OPERATOR_KEY)
-    for (const path of ['/console', '/console/messages', '/console/keys', '/console/project'])
+    for (const path of ['/console', '/console/conversations', '/console/keys', '/console/project'])
       expect((await get(path, cookie)).headers.get('location')).toBe('/console/projects')
   })
 

@@ -18,6 +18,7 @@ import { goTo, show, showFound } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { Empty, listPage } from '../parts/table.js'
+import { sessionsPath } from '../messages/message-table.js'
 import { need } from '../access/sign-in.js'
 import { useView, zoneOf } from '../parts/zone.js'
 
@@ -153,7 +154,7 @@ const NoDeliveries = () => (
       Each event creates one delivery for every subscribed webhook.{' '}
       <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
       {can(useView().c, 'project:message') ? (
-        <a href={`${BASE}/sessions`}>send a message</a>
+        <a href={sessionsPath()}>send a message</a>
       ) : (
         'send a message'
       )}

@@ -18,6 +18,7 @@ import {
   Status,
   Time,
 } from '../parts/parts.js'
+import { sessionsPath } from './message-table.js'
 import { nameOf, Questions } from './questions.js'
 import { type Draft, SendForm } from './send-form.js'
 import { Next, pathOf } from '../parts/table.js'
@@ -65,10 +66,10 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
     const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
     return show(
       c,
-      { title: sessionId, section: 'Sessions', problem: draft?.problem },
+      { title: sessionId, section: 'Conversations', problem: draft?.problem },
       <>
         <p class="crumbs">
-          <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
+          <a href={sessionsPath(agent.name)}>{agent.name}</a> / session
         </p>
         <div class="heading">
           <h1 class="long" dir="auto">

@@ -111,8 +111,13 @@ export const searchOf = (
   createdBefore: to,
 })
 
+export const CONVERSATIONS = `${BASE}/conversations`
+
 /** Returns the address of the list of the messages that match. */
 export function messagesPath(filter: MessageFilter): string {
   const query = new URLSearchParams(fieldsOf(filter)).toString()
-  return query === '' ? `${BASE}/messages` : `${BASE}/messages?${query}`
+  return query === '' ? CONVERSATIONS : `${CONVERSATIONS}?${query}`
 }
+
+/** Returns the address of the sessions of an agent, or of the one with the newest message. */
+export const sessionsPath = (agent = ''): string => `${CONVERSATIONS}?agent=${agent}`

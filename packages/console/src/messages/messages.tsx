@@ -6,17 +6,14 @@ import {
   type Webhook,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
-import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/host'
 import { isFinal } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
-import { can, idIn, pageOf, projectIn } from '../parts/input.js'
+import { can, idIn, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
-import { messageColumns, messageFilterIn, messagesPath, searchOf, STATES } from './message-table.js'
+import { CONVERSATIONS, messagesPath, sessionsPath } from './message-table.js'
 import { BASE } from '../options.js'
-import { type Columns, Empty, listPage, Live, TableSection } from '../parts/table.js'
+import { type Columns, Empty, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
-import { zoneOf } from '../parts/zone.js'
 import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
@@ -24,61 +21,8 @@ import { Facts, formatDuration, Status, Time, WholeId } from '../parts/parts.js'
 import { Questions } from './questions.js'
 import { messageLabel, runLabel, shortened } from '../parts/wording.js'
 
-export const messageRoutes = (d: ConsoleDeps) => {
-  const maySend = need('project:message')
-  return newRoutes()
-    .get('/messages', maySend, (c) => messagesPage(c, d))
-    .get('/messages/:id', maySend, (c) => messagePage(c, d))
-}
-
-function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
-  const filter = messageFilterIn(c.req.query(), zoneOf(c))
-  const search = { ...searchOf(projectIn(c), filter), page: pageOf(c), abort: c.req.raw.signal }
-  return showFound(c, service.messages.search(search), (page) => {
-    const isFiltered = Object.values(filter).some((value) => value !== undefined)
-    return listPage(c, {
-      title: 'Messages',
-      section: 'Messages',
-      heading: filter.state === 'failed' ? 'Failed messages' : 'Messages',
-      before: (
-        <>
-          <FilterForm path={`${BASE}/messages`} fields={FIELDS} values={filter} />
-          <Periods />
-        </>
-      ),
-      // A text is searched in many rows, so its result is not refreshed.
-      every: filter.text === undefined && 5_000,
-      page,
-      columns: messageColumns,
-      empty: isFiltered ? <NoMatch /> : <NoMessages />,
-    })
-  })
-}
-
-const FIELDS = {
-  state: { label: 'State', any: 'any', choices: STATES },
-  session: { label: 'Session', autocomplete: 'off' },
-  user: { label: 'End user', autocomplete: 'off' },
-  correlation: { label: 'Correlation ID', autocomplete: 'off' },
-  text: { label: 'Text', maxlength: MAX_SEARCHED_TEXT, autocomplete: 'off' },
-  ...TIME_RANGE,
-}
-
-const NoMatch = () => (
-  <Empty title="No message matches">
-    <p>
-      Change the filter, or <a href={`${BASE}/messages`}>show all messages</a>.
-    </p>
-  </Empty>
-)
-
-const NoMessages = () => (
-  <Empty title="No messages yet">
-    <p>
-      <a href={`${BASE}/sessions`}>Send a message</a> to an agent.
-    </p>
-  </Empty>
-)
+export const messageRoutes = (d: ConsoleDeps) =>
+  newRoutes().get('/messages/:id', need('project:message'), (c) => messagePage(c, d))
 
 const MAX_DELIVERIES = 25
 /** UTF-16 units. */
@@ -96,10 +40,10 @@ const messagePage = (c: PageRequest, d: ConsoleDeps) =>
   showFound(c, readMessage(c, d), ({ message, agent, runs, sent }) =>
     show(
       c,
-      { title: `Message ${message.id}`, section: 'Messages' },
+      { title: `Message ${message.id}`, section: 'Conversations' },
       <>
         <p class="crumbs">
-          <a href={`${BASE}/messages`}>Messages</a> /{' '}
+          <a href={CONVERSATIONS}>Conversations</a> /{' '}
           <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
         </p>
         <h1>Message</h1>
@@ -197,7 +141,7 @@ const MessageFacts = ({ message, agent }: FactsProps) => {
       facts={{
         State: <Status {...messageLabel(state)} />,
         Session: <SessionLink agent={agent} sessionId={sessionId} />,
-        Agent: <a href={`${BASE}/sessions?agent=${agent}`}>{agent}</a>,
+        Agent: <a href={sessionsPath(agent)}>{agent}</a>,
         For:
           principal.type === 'service' ? (
             'the service'

@@ -81,7 +81,7 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
 /** Reads the message of the address. */
 async function messageOf(c: PageRequest, { service }: ConsoleDeps): Promise<Message> {
   const messageId = idIn(c.req.param('id'))
-  const search = { projectId: projectIn(c), messageId, page: { limit: 1 } }
+  const search = { projectId: projectIn(c), messageId, limit: 1 }
   const message = (await service.messages.search(search)).data[0]?.message
   if (!message?.inputs) throw new MessagingError({ kind: 'input_not_found' })
   return message

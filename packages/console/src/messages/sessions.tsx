@@ -1,15 +1,25 @@
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
-import { unless } from '@org/agent-messaging-core/host'
+import { MAX_SEARCHED_TEXT, unless } from '@org/agent-messaging-core/host'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../agents.js'
-import { show, showFound } from '../parts/layout.js'
+import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
+import { showFound } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
-import { Problem, Status, Time } from '../parts/parts.js'
-import { Empty, List, Live } from '../parts/table.js'
+import { Problem, Status } from '../parts/parts.js'
+import { Empty, listPage } from '../parts/table.js'
 import { problemText } from '../parts/texts.js'
 import { type Draft, SendForm, sendFrom } from './send-form.js'
+import {
+  CONVERSATIONS,
+  messageColumns,
+  messageFilterIn,
+  searchOf,
+  sessionsPath,
+  STATES,
+} from './message-table.js'
+import { zoneOf } from '../parts/zone.js'
 import { need } from '../access/sign-in.js'
 
 const MAX_AGENTS = 100
@@ -17,9 +27,11 @@ const MAX_AGENTS = 100
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return newRoutes()
-    .get('/sessions', maySend, (c) => sessionsPage(c, d))
+    .get('/conversations', maySend, (c) =>
+      c.req.query('agent') === undefined ? messagesPage(c, d) : sessionsPage(c, d),
+    )
 
-    .post('/sessions', maySend, async (c) => {
+    .post('/conversations', maySend, async (c) => {
       const form = await c.req.parseBody()
       const agent = agentIn(textIn(form, 'agent'))
       const sent = await sendFrom(
@@ -84,71 +96,127 @@ async function readSessions(
   } satisfies SessionsData
 }
 
+/** Switches between the messages of all agents and the sessions of one. */
+const Views = ({ isSessions }: { readonly isSessions: boolean }) => (
+  <nav class="tabs" aria-label="View">
+    <a href={CONVERSATIONS} aria-current={isSessions ? undefined : 'true'}>
+      Messages
+    </a>
+    <a href={sessionsPath()} aria-current={isSessions ? 'true' : undefined}>
+      Sessions
+    </a>
+  </nav>
+)
+
+const PAGE = { title: 'Conversations', section: 'Conversations' }
+
+function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
+  const filter = messageFilterIn(c.req.query(), zoneOf(c))
+  const search = { ...searchOf(projectIn(c), filter), ...pageOf(c), abort: c.req.raw.signal }
+  return showFound(c, service.messages.search(search), (page) =>
+    listPage(c, {
+      ...PAGE,
+      heading: filter.state === 'failed' ? 'Failed messages' : PAGE.title,
+      label: 'Messages',
+      action: <Views isSessions={false} />,
+      before: (
+        <>
+          <FilterForm path={CONVERSATIONS} fields={FIELDS} values={filter} />
+          <Periods />
+        </>
+      ),
+      // A text is searched in many rows, so its result is not refreshed.
+      every: filter.text === undefined && 5_000,
+      page,
+      columns: messageColumns,
+      empty: Object.values(filter).some((value) => value !== undefined) ? (
+        <Empty title="No message matches">
+          <p>
+            Change the filter, or <a href={CONVERSATIONS}>show all messages</a>.
+          </p>
+        </Empty>
+      ) : (
+        <Empty title="No messages yet">
+          <p>
+            <a href={sessionsPath()}>Send a message</a> to an agent.
+          </p>
+        </Empty>
+      ),
+    }),
+  )
+}
+
+const FIELDS = {
+  state: { label: 'State', any: 'any', choices: STATES },
+  session: { label: 'Session', autocomplete: 'off' },
+  user: { label: 'End user', autocomplete: 'off' },
+  correlation: { label: 'Correlation ID', autocomplete: 'off' },
+  text: { label: 'Text', maxlength: MAX_SEARCHED_TEXT, autocomplete: 'off' },
+  ...TIME_RANGE,
+}
+
+const NO_SESSIONS: Page<SessionSummary> = { data: [], nextCursor: null }
+
 function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
-  const requested = c.req.query('agent') ?? draft?.agent
+  const requested = c.req.query('agent') || draft?.agent
   return showFound(c, readSessions(c, d, requested), ({ agents, chosen }) => {
     const isMissing = requested !== undefined && !chosen
-    return show(
-      c,
-      {
-        title: 'Sessions',
-        section: 'Sessions',
-        problem: draft?.problem,
-        ...(isMissing && { status: 404 }),
-      },
-      <>
-        <div class="heading">
-          <h1>Sessions</h1>
+    return listPage(c, {
+      ...PAGE,
+      label: 'Sessions',
+      problem: draft?.problem,
+      ...(isMissing && { status: 404 as const }),
+      action: <Views isSessions />,
+      before: (
+        <>
           {(agents.length > 0 || !canListAgents(c)) && (
             <AgentChoice agents={agents} chosen={chosen?.agent} requested={requested} />
           )}
-        </div>
-        <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
-        {chosen ? <SessionsOf {...chosen} draft={draft} /> : <NoAgent canList={canListAgents(c)} />}
-      </>,
-    )
+          <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
+        </>
+      ),
+      every: 3_000,
+      page: chosen?.sessions ?? NO_SESSIONS,
+      columns: {
+        Session: {
+          class: 'any',
+          cell: ({ sessionId }) => (
+            <SessionLink agent={chosen?.agent.name ?? ''} sessionId={sessionId} />
+          ),
+        },
+        State: ({ openCount }) =>
+          openCount === 0 ? (
+            <Status tone="idle" text="idle" />
+          ) : (
+            <Status tone="busy" text={`${openCount} open`} />
+          ),
+        'Last message': { at: ({ lastMessageAt }) => lastMessageAt },
+      },
+      empty: chosen ? (
+        <Empty title="No sessions yet">
+          <p>
+            A session is a conversation with an agent, under any name. Send a message to{' '}
+            {chosen.agent.name} to start one.
+          </p>
+        </Empty>
+      ) : (
+        <NoAgent canList={canListAgents(c)} />
+      ),
+      aside: chosen && <NewSession {...chosen} draft={draft} />,
+    })
   })
 }
 
-const SessionsOf = ({ agent, sessions, draft }: Chosen & { readonly draft: Draft | undefined }) => (
-  <div class="columns">
-    <Live every={3_000}>
-      <List
-        label="Sessions"
-        page={sessions}
-        columns={{
-          Session: {
-            class: 'any',
-            cell: ({ sessionId }) => <SessionLink agent={agent.name} sessionId={sessionId} />,
-          },
-          State: ({ openCount }) =>
-            openCount === 0 ? (
-              <Status tone="idle" text="idle" />
-            ) : (
-              <Status tone="busy" text={`${openCount} open`} />
-            ),
-          'Last message': ({ lastMessageAt }) => <Time at={lastMessageAt} />,
-        }}
-        empty={
-          <Empty title="No sessions yet">
-            <p>
-              A session is a conversation with an agent, under any name. Send a message to{' '}
-              {agent.name} to start one.
-            </p>
-          </Empty>
-        }
-      />
-    </Live>
-    <section class="card" aria-labelledby="send">
-      <h2 id="send">Start a conversation with {agent.name}</h2>
-      <SendForm
-        action={`${BASE}/sessions?agent=${agent.name}`}
-        agent={agent}
-        draft={draft}
-        session={sessions.data.length === 0 ? 'first' : ''}
-      />
-    </section>
-  </div>
+const NewSession = ({ agent, sessions, draft }: Chosen & { readonly draft: Draft | undefined }) => (
+  <section class="card" aria-labelledby="send">
+    <h2 id="send">Start a conversation with {agent.name}</h2>
+    <SendForm
+      action={sessionsPath(agent.name)}
+      agent={agent}
+      draft={draft}
+      session={sessions.data.length === 0 ? 'first' : ''}
+    />
+  </section>
 )
 
 const NoAgent = ({ canList }: { readonly canList: boolean }) =>

@@ -28,8 +28,7 @@ const QUESTIONS = `${BASE}/questions`
 const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
   { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
-  { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
-  { name: 'Messages', path: `${BASE}/messages`, needs: 'project:message' },
+  { name: 'Conversations', path: `${BASE}/conversations`, needs: 'project:message' },
   { name: 'Questions', path: QUESTIONS, needs: 'project:message' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },

@@ -29,7 +29,7 @@ type TableProps<Row> = Rows<Row> &
   ({ readonly label: string } | { /** The id of its heading. */ readonly labelledBy: string })
 
 /** Shows a row for each item. On small screens, each cell shows its title. */
-export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
+function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
   const frame =
     'label' in named
       ? { class: 'scroll card flush', role: 'region', 'aria-label': named.label }
@@ -174,7 +174,7 @@ export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<R
 }
 
 /** Shows one page of a list, with links to the first and the next page. */
-export const List = <Row,>({ label, page, columns, empty, next }: ListProps<Row>) => (
+const List = <Row,>({ label, page, columns, empty, next }: ListProps<Row>) => (
   <>
     {page.data.length > 0 ? (
       <DataTable label={label} rows={page.data} columns={columns} />

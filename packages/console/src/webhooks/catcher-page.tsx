@@ -9,6 +9,7 @@ import { BASE } from '../options.js'
 import { JsonView } from '../parts/json-view.js'
 import { CopyButton, type Label, Post, Status, Time } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
+import { sessionsPath } from '../messages/message-table.js'
 import { need } from '../access/sign-in.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]
@@ -121,8 +122,8 @@ const NoRequests = ({ isRegistered }: { readonly isRegistered: boolean }) => (
   <Empty title="No requests yet">
     {isRegistered ? (
       <p>
-        The catcher is registered for every event. <a href={`${BASE}/sessions`}>Send a message</a>{' '}
-        to see its answer here.
+        The catcher is registered for every event. <a href={sessionsPath()}>Send a message</a> to
+        see its answer here.
       </p>
     ) : (
       <>

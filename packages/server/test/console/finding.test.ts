@@ -234,8 +234,13 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     const greeting = { sessionId: 'new', message: 'Hello', waitMs: 0 }
     await service.messages.send({ projectId, agent: 'translator', ...greeting })
     await browser.signedIn(async (page) => {
-      await page.goto(at('/sessions'))
-      expect(await page.locator('.tabs a[aria-current]').textContent()).toBe('translator')
+      await page.goto(at('/conversations?agent='))
+      expect(
+        await page
+          .getByRole('navigation', { name: 'Agents' })
+          .locator('a[aria-current]')
+          .textContent(),
+      ).toBe('translator')
     })
   })
 
@@ -246,9 +251,9 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     await browser.signedIn(
       async (page) => {
         for (const path of [
-          '/sessions?agent=support',
+          '/conversations?agent=support',
           `/sessions/support?${query}`,
-          '/messages',
+          '/conversations',
           `/messages/${message.id}`,
           `/deliveries/${deliveries[0]?.id}`,
           `/search?q=${LONG_SESSION.slice(0, 99)}x`,

@@ -73,7 +73,7 @@ describe('the keyboard alone', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }
 
   it('retries a failed message from the list', async () => {
     await browser.signedIn(async (page) => {
-      await page.goto(browser.at('/messages?state=failed'))
+      await page.goto(browser.at('/conversations?state=failed'))
       await press(page, /^Retry message/)
       expect(await noticeOf(page)).not.toBe('')
     })

@@ -98,7 +98,13 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
       ['project:webhooks', 'project:message'],
       async (page) => {
         const id = browser.demo.webhooks[0]?.id ?? ''
-        for (const path of ['/webhooks', `/webhooks/${id}`, '/deliveries', '/sessions', '/keys']) {
+        for (const path of [
+          '/webhooks',
+          `/webhooks/${id}`,
+          '/deliveries',
+          '/conversations?agent=',
+          '/keys',
+        ]) {
           await page.goto(browser.at(path))
           faults.push(...(await faultsOf(page)))
           const used = await page.evaluate<number>('document.documentElement.scrollWidth')

@@ -45,8 +45,8 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
       async (page) => {
         for (const path of [
           '/agents',
-          '/sessions',
-          `/sessions?agent=${name}`,
+          '/conversations?agent=',
+          `/conversations?agent=${name}`,
           `/agents/${name}/delete`,
           '/webhooks',
           `/webhooks/${id}`,
