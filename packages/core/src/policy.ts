@@ -1,7 +1,7 @@
 import { defaultRetryPolicy, type RetryPolicy } from './domain/webhooks/delivery.js'
 import { defaultLimits, type Limits } from './domain/values/limits.js'
 import { defaultDispatchPolicy, type DispatchPolicy } from './domain/messages/message.js'
-import { nearestName } from './domain/values/nearest-name.js'
+import { didYouMean } from './domain/values/nearest-name.js'
 import type { SendLimits } from './domain/access/send-limit.js'
 import {
   defaultWebhookHealthPolicy,
@@ -208,11 +208,10 @@ function requireLike(value: unknown, like: unknown, path: string): void {
   if (type !== 'object') return
   const given = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(like as object, name)) {
-      const nearest = nearestName(name, Object.keys(like as object))
-      const hint = nearest === undefined ? '' : ` (did you mean ${nearest}?)`
-      throw new TypeError(`${path} has no setting "${name}"${hint}`)
-    }
+    if (!Object.hasOwn(like as object, name))
+      throw new TypeError(
+        `${path} has no setting "${name}"${didYouMean(name, Object.keys(like as object))}`,
+      )
   for (const [name, inner] of Object.entries(like as object))
     if (given[name] !== undefined || !OPTIONAL.has(name))
       requireLike(given[name], inner, `${path}.${name}`)

@@ -35,7 +35,7 @@ export {
   isStorableText,
 } from './domain/values/json.js'
 export { defaultLimits } from './domain/values/limits.js'
-export { nearestName, unknownFields } from './domain/values/nearest-name.js'
+export { didYouMean, nearestName, unknownFields } from './domain/values/nearest-name.js'
 export { ShortLivedMap } from './domain/values/short-lived-map.js'
 export { UNREACHABLE_ERRORS, type UnreachableError } from './domain/values/unreachable-error.js'
 export {

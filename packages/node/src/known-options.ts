@@ -1,4 +1,4 @@
-import { nearestName } from '@org/agent-messaging-core/runtime'
+import { didYouMean } from '@org/agent-messaging-core/runtime'
 import { SetupError } from './setup-error.js'
 
 /** Throws a `SetupError` that names an option which a caller without types has mistyped. */
@@ -6,10 +6,8 @@ export function requireKnownOptions(options: object, known: object): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown === undefined) return
   const names = Object.keys(known)
-  const nearest = nearestName(unknown, names)
-  const hint = nearest === undefined ? '' : ` (did you mean ${nearest}?)`
   throw new SetupError(
-    `${JSON.stringify(unknown)} is not an option${hint}; the options are ${names.join(', ')}`,
+    `${JSON.stringify(unknown)} is not an option${didYouMean(unknown, names)}; the options are ${names.join(', ')}`,
     2,
   )
 }

@@ -1,6 +1,6 @@
 import type { FoundMessage, Message } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import type { SearchMessagesInput } from '@org/agent-messaging-core/host'
+import { MESSAGE_STATES, type SearchMessagesInput } from '@org/agent-messaging-core/host'
 import { SessionLink } from './conversation.js'
 import { BASE } from '../options.js'
 import { Id, Post, Status } from '../parts/parts.js'
@@ -61,16 +61,6 @@ function Outcome({ state }: Pick<Message, 'state'>) {
   )
 }
 
-export const STATES = [
-  'queued',
-  'running',
-  'deferred',
-  'input_required',
-  'responded',
-  'failed',
-  'cancelled',
-] as const
-
 const text = optional(
   z
     .string()
@@ -80,7 +70,7 @@ const text = optional(
 
 const schemaIn = (zone: string) =>
   z.object({
-    state: optional(z.enum(STATES)),
+    state: optional(z.enum(MESSAGE_STATES)),
     id: optional(z.string().refine(isUuid).toLowerCase()),
     session: text,
     user: text,

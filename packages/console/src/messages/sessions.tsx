@@ -1,5 +1,5 @@
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
-import { MAX_SEARCHED_TEXT, unless } from '@org/agent-messaging-core/host'
+import { MAX_SEARCHED_TEXT, MESSAGE_STATES, unless } from '@org/agent-messaging-core/host'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../agents.js'
@@ -17,7 +17,6 @@ import {
   messageFilterIn,
   searchOf,
   sessionsPath,
-  STATES,
 } from './message-table.js'
 import { zoneOf } from '../parts/zone.js'
 import { need } from '../access/sign-in.js'
@@ -147,7 +146,7 @@ function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
 }
 
 const FIELDS = {
-  state: { label: 'State', any: 'any', choices: STATES },
+  state: { label: 'State', any: 'any', choices: MESSAGE_STATES },
   session: { label: 'Session', autocomplete: 'off' },
   user: { label: 'End user', autocomplete: 'off' },
   correlation: { label: 'Correlation ID', autocomplete: 'off' },

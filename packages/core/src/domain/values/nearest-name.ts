@@ -13,12 +13,15 @@ export function nearestName(name: string, names: readonly string[]): string | un
   return best && best.distance <= most ? best.other : undefined
 }
 
-/** Returns the name, with the nearest known name if there is one. */
-export function withNearest(name: string, known: readonly string[]): string {
+/** Names the nearest known name, if there is one. The end of a sentence about the name. */
+export function didYouMean(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
-  const shown = name.length > MAX_LENGTH ? `${name.slice(0, MAX_LENGTH)}…` : name
-  return nearest === undefined ? shown : `${shown} (did you mean ${nearest}?)`
+  return nearest === undefined ? '' : ` (did you mean ${nearest}?)`
 }
+
+/** Returns the name, with the nearest known name if there is one. */
+export const withNearest = (name: string, known: readonly string[]): string =>
+  (name.length > MAX_LENGTH ? `${name.slice(0, MAX_LENGTH)}…` : name) + didYouMean(name, known)
 
 /** Names the first unknown fields of an object. The end of a sentence about the object. */
 export function unknownFields(unknown: readonly string[], known: readonly string[]): string {

@@ -1,4 +1,5 @@
 import type { FoundMessage, Message, MessageRun, MessageState } from '@org/agent-messaging-client'
+import { MESSAGE_STATES } from '@org/agent-messaging-core/host'
 import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
@@ -18,16 +19,6 @@ type ListOptions = {
   readonly before?: string
   readonly limit: number
 }
-
-const STATES: readonly MessageState[] = [
-  'queued',
-  'running',
-  'deferred',
-  'input_required',
-  'responded',
-  'failed',
-  'cancelled',
-]
 
 export function addMessages(program: Command): void {
   const messages = program.command('messages').description('find, inspect and repair messages')
@@ -55,7 +46,9 @@ export function addMessages(program: Command): void {
       '--text <text>',
       'only messages with this text (at most 100 characters) in them or in their answer',
     )
-    .addOption(new Option('--state <state>', 'only messages in this state').choices([...STATES]))
+    .addOption(
+      new Option('--state <state>', 'only messages in this state').choices([...MESSAGE_STATES]),
+    )
     .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
     .option('--before <time>', 'only messages created before this time', instant)
     .addOption(limitOption('messages'))
