@@ -21,7 +21,7 @@ it('the docs show the agent in Python that the example runs', () => {
 
 it('the examples for embedding and for a unit test have at most 40 lines', () => {
   for (const file of [
-    'embed-in-host/main.ts',
+    'own-parts/main.ts',
     'embed-with-one-call/main.ts',
     'test-with-fakes/support.test.ts',
   ]) {
