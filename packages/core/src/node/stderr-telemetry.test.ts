@@ -16,10 +16,12 @@ it('writes a line per failure and warning, and none for other facts', () => {
   record({ name: 'run.finished', messageId: 'm', state: 'failed', error: 'RUNTIME_ERROR' })
   record({ name: 'delivery.attempted', deliveryId: 'd', outcome: 'refused', statusCode: 500 })
   record({ name: 'agent.settings_kept', agent: 'bot', fields: ['runtime.model'] })
+  record({ name: 'work.taken_over', messages: 1, deliveries: 2, agents: 0 })
   expect(lines).toEqual([
     'agent-messaging run.finished messageId=m error=RUNTIME_ERROR state=failed\n',
     'agent-messaging delivery.attempted deliveryId=d outcome=refused statusCode=500\n',
     'agent-messaging agent.settings_kept agent=bot fields=["runtime.model"]\n',
+    'agent-messaging work.taken_over messages=1 deliveries=2 agents=0\n',
   ])
 })
 

@@ -8,11 +8,13 @@ const MOST_LINES = 10
 const WINDOW_MS = 10_000
 const MAX_REASON_LENGTH = 300
 
-/** Ids and kinds. Other details can repeat the words of agents, receivers and callers. */
+/** Ids, kinds and numbers. Other details can repeat the words of agents, receivers and callers. */
 const SHOWN = [
   'messageId',
   'agentId',
   'agent',
+  'messages',
+  'deliveries',
   'agents',
   'webhookId',
   'deliveryId',
