@@ -72,7 +72,7 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
   message_not_found: ['No such message'],
   input_not_found: ['The message has no such question'],
   webhook_not_found: ['No such webhook'],
-  session_not_found: ['No such session'],
+  session_not_found: ['No such session, or the caller does not reach it'],
   delivery_not_found: ['No such delivery'],
   recovery_not_found: ['No such recovery'],
   key_not_found: ['No such API key'],
