@@ -17,7 +17,7 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`
 const toolTexts: Partial<ByKind<ServiceError, string>> = {
   end_user_id_required: 'The agent runs on behalf of an end user. Send endUserId',
   principal_invalid: ({ reason }) => `endUserId is invalid: ${reason}`,
-  unauthorized: 'The API key is revoked',
+  unauthorized: 'The access of the caller has ended',
   agent_not_found: 'The project has no agent with this name or id. list_agents lists them',
   agent_not_running: ({ state, retryInMs }) =>
     `The agent is not running: its state is ${state}. ` +
@@ -64,7 +64,7 @@ const INTERNAL_ERROR = -32_603
 const own: ByKind<OwnError, Refusal> = {
   no_tools: {
     status: 403,
-    message: 'The API key needs the permission project:message or project:agents',
+    message: 'The caller needs the permission project:message or project:agents',
   },
   batch_refused: {
     status: 400,

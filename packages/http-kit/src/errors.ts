@@ -120,7 +120,7 @@ const send = (what: string, as: string): ErrorWords => [
 /** The words for errors that core does not have, and for credentials. */
 const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, ErrorWords>> = {
   body_malformed: ({ reason }) => [`The body ${reason}`],
-  unauthorized: send('a valid API key', 'API key'),
+  unauthorized: send('a valid API key or session token', 'key or token'),
   cron_unauthorized: send('the cron secret', 'CRON_SECRET'),
   operator_unauthorized: send('the operator key', 'operator key'),
   metrics_unauthorized: send('the metrics token', 'token'),

@@ -3,12 +3,13 @@ import type { Access, HttpHandlers } from '@org/agent-messaging-node'
 import { describe, expect, it } from 'vitest'
 import { openDoor, withKey } from './door.js'
 
-type Operation = {
+type AnyOperation = {
   readonly method: string
   readonly path: string
   readonly operationId: string
-  readonly permission: Permission
+  readonly permission: Permission | undefined
 }
+type Operation = AnyOperation & { readonly permission: Permission }
 type Document = {
   readonly paths: Readonly<
     Record<
@@ -25,20 +26,38 @@ type Document = {
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead'
 
-/** The operations that take an API key, from the OpenAPI document. */
-async function operationsOf(http: HttpHandlers): Promise<Operation[]> {
+/** All operations of the OpenAPI document. Without `permission`: they take no API key. */
+async function allOperationsOf(http: HttpHandlers): Promise<AnyOperation[]> {
   const answer = await http.fetch(new Request('http://host.example/openapi.json'))
   const { paths } = (await answer.json()) as Document
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { operationId, security = [] }]) =>
-      security.flatMap(({ projectKey: [permission] = [] }) =>
-        permission === undefined
-          ? []
-          : [{ method: method.toUpperCase(), path: pathWithIds(path), operationId, permission }],
-      ),
-    ),
+    Object.entries(methods).map(([method, { operationId, security = [] }]) => {
+      const [permission] = security.flatMap(({ projectKey = [] }) => projectKey)
+      return { method: method.toUpperCase(), path: pathWithIds(path), operationId, permission }
+    }),
   )
 }
+
+const operationsOf = async (http: HttpHandlers): Promise<Operation[]> =>
+  (await allOperationsOf(http)).filter(({ permission }) => permission) as Operation[]
+
+/** The operations that take another credential, or none. */
+const WITHOUT_KEY = [
+  'answerRun',
+  'createProject',
+  'listProjects',
+  'getProject',
+  'updateProject',
+  'createProjectKey',
+  'listProjectKeys',
+  'revokeProjectKey',
+  'listAuditLogOfAllProjects',
+  'getProjectUsage',
+  'runPass',
+  'runPassByGet',
+  'getHealth',
+  'getReadiness',
+]
 
 const pathWithIds = (path: string): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'endUserId' ? 'someone' : UNKNOWN_ID))
@@ -71,6 +90,13 @@ const scoped: Access = {
   permissions: PERMISSIONS,
   sessions: { prefix: 'ada/' },
 }
+
+it('each route takes an API key, or is known to take none', async () => {
+  const { http } = await openDoor()
+  const operations = await allOperationsOf(http)
+  const withoutKey = operations.filter(({ permission }) => permission === undefined)
+  expect(withoutKey.map(({ operationId }) => operationId)).toEqual(WITHOUT_KEY)
+})
 
 describe('each route that takes an API key', () => {
   it('asks the hook for exactly its permission', async () => {
