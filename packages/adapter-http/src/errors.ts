@@ -23,10 +23,6 @@ const issues: Entries<readonly Issue[]> = {
   principal_invalid: ({ reason }) => [{ path: 'executionPrincipal', message: reason }],
 }
 
-const headers: Entries<Readonly<Record<string, string>>> = {
-  method_not_allowed: ({ allow }) => ({ Allow: allow.join(', ') }),
-}
-
 /** Returns the error as the body of an answer shows it. */
 export function errorBody(error: HttpError): ErrorBody['error'] {
   const { code, message } = refusalOf(error)
@@ -54,7 +50,7 @@ export function refuse(c: Context<Env>, error: HttpError) {
   return reply(c, status, body, {
     Link: help,
     ...refusalHeaders(refusal),
-    ...entryFor(headers, error),
+    ...(error.kind === 'method_not_allowed' && { Allow: error.allow.join(', ') }),
     ...(error.kind === 'rate_limited' && rateLimitHeaders(c, error.levels)),
   })
 }

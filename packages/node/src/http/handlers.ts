@@ -82,7 +82,8 @@ export async function httpHandlers<Host>(
 ): Promise<HttpHandlers<Host>> {
   requireKnownOptions(options, OPTIONS)
   const { basePath, cors, authorize } = options
-  const hosts = new WeakMap<Request, Host>()
+  /** What the hook gets, by the request of `fetch` or of Node. */
+  const hosts = new WeakMap<object, Host>()
   const { api, otherOf } = await openApps(parts, options, (request) => hosts.get(request))
   const isOwn = (path: string): boolean => isApiPath(path) || otherOf(path) !== undefined
   /** Returns undefined for a path that is not below the base path. */
@@ -94,19 +95,15 @@ export async function httpHandlers<Host>(
     (otherOf(new URL(request.url).pathname) ?? api).fetch(request, bindings)
   const open = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
   // Pages of other origins read the API and the endpoints only. The console has its own cookies.
-  const serve = (request: Request, bindings?: object) =>
-    new URL(request.url).pathname.startsWith('/console')
-      ? answer(request, bindings)
-      : open(request, bindings)
-  async function serveFor(host: Host | undefined, request: Request, bindings?: object) {
+  async function serve(host: Host | undefined, request: Request, bindings?: object) {
     if (host !== undefined) hosts.set(request, host)
-    return serve(request, bindings)
+    const isOfConsole = new URL(request.url).pathname.startsWith('/console')
+    return (isOfConsole ? answer : open)(request, bindings)
   }
-  const hostsOfNode = new WeakMap<object, Host>()
   const listen = getRequestListener(
     (request, env) => {
       const { incoming } = env as { readonly incoming: object }
-      return serveFor(hostsOfNode.get(incoming), request, env)
+      return serve(hosts.get(incoming), request, env)
     },
     {
       overrideGlobalObjects: false,
@@ -120,7 +117,7 @@ export async function httpHandlers<Host>(
       const path = below(pathname) ?? pathname
       const isCut = path !== pathname
       return parts.requests.add(
-        serveFor(host, isCut ? await requestAt(origin + path + search, request) : request),
+        serve(host, isCut ? await requestAt(origin + path + search, request) : request),
       )
     },
     // Express takes a function of four parameters for a handler of errors. A default does not count.
@@ -129,7 +126,7 @@ export async function httpHandlers<Host>(
       const { url = '/', originalUrl = url } = request as { url?: string; originalUrl?: string }
       const own = below(url) ?? (originalUrl === url ? NOTHING : url)
       if (next && !isOwn(own.replace(/[?#].*/s, ''))) return next()
-      hostsOfNode.set(request, host)
+      hosts.set(request, host)
       // The listener reads the URL at once. The host's own code finds the URL as it was.
       request.url = own
       void parts.requests.add(listen(request, response))
@@ -165,7 +162,7 @@ async function openApps<Host>(
   const corsOrigins = cors?.origins ?? []
   const now = () => performance.now()
   const hook = authorize && {
-    ask: (request: Request, limit: AbortSignal) => {
+    ask: async (request: Request, limit: AbortSignal) => {
       const { method, url, headers } = request
       const asked = {
         method,

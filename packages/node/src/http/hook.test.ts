@@ -38,7 +38,7 @@ it('a hook that does not answer is refused as unavailable, with one line, and ab
 it('a stream ends when the hook no longer answers, with one line', async () => {
   const ada = { caller: 'ada', permissions: [], sessions: 'all' }
   const answers: unknown[] = [ada]
-  const { caller, errors } = hookOf(() => answers.pop() ?? new Promise(() => {}))
+  const { caller, errors } = hookOf(async () => answers.pop() ?? new Promise(() => {}))
   const user = await caller()
   expect(await user.isRevoked()).toBe(true)
   expect(errors).toHaveLength(1)

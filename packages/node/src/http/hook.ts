@@ -1,5 +1,5 @@
 import type { Access } from '@org/agent-messaging-core'
-import { accessProblem, isRefusal } from '@org/agent-messaging-core/host'
+import { accessProblem, isRefusal, textOf } from '@org/agent-messaging-core/host'
 import { RequestRefusal, User, type Authenticate } from '@org/agent-messaging-http-kit'
 
 /**
@@ -19,7 +19,7 @@ export type Authorize<Host> = (
 
 export type Hook = {
   /** Returns what the host says. `limit` is aborted after `limitMs`. */
-  readonly ask: (request: Request, limit: AbortSignal) => unknown
+  readonly ask: (request: Request, limit: AbortSignal) => Promise<unknown>
   readonly limitMs: number
   readonly projectId: string
   /** How often a stream and a wait ask again. */
@@ -60,11 +60,8 @@ async function accessOf(hook: Hook, request: Request): Promise<Access | undefine
   const problem = accessProblem(answer)
   // A stream compares it with a later one, and the host may change its own object.
   if (!problem) return structuredClone(answer) as Access
-  const issues = problem.issues.map(({ path, message }) => `${path} ${message}`)
-  throw new TypeError(`authorize returned a wrong value: ${issues.join('; ')}`)
+  throw new TypeError(`authorize returned a wrong value: ${textOf(problem)}`)
 }
-
-const LATE = { kind: 'login_unavailable' } as const
 
 async function answerOf({ ask, limitMs, onError }: Hook, request: Request): Promise<unknown> {
   const limit = new AbortController()
@@ -72,26 +69,21 @@ async function answerOf({ ask, limitMs, onError }: Hook, request: Request): Prom
   const timer = setTimeout(() => {
     const error = new Error(`authorize has not answered within ${limitMs} ms`)
     onError(error)
-    late.reject(new RequestRefusal(LATE))
     limit.abort(error)
+    late.reject(error)
   }, limitMs)
   try {
-    return await Promise.race([late.promise, asked(() => ask(request, limit.signal), request)])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-async function asked(ask: () => unknown, request: Request): Promise<unknown> {
-  try {
-    return await ask()
+    return await Promise.race([late.promise, ask(request, limit.signal)])
   } catch (error) {
-    // Nobody reads the answer.
-    if (request.signal.aborted) throw new RequestRefusal(LATE)
+    // A caller that has left reads no answer.
+    if (limit.signal.aborted || request.signal.aborted)
+      throw new RequestRefusal({ kind: 'login_unavailable' })
     // Hono handles only instances of Error. A call of the service that failed is no refusal here.
     throw error instanceof Error && !isRefusal(error)
       ? error
       : new Error(String(error), { cause: error })
+  } finally {
+    clearTimeout(timer)
   }
 }
 
