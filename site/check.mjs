@@ -32,7 +32,7 @@ async function checkSearch() {
   const found = page.url()
   await page.goto(origin)
   await page.getByRole('button', { name: 'Search' }).first().click()
-  await page.getByRole('searchbox').fill('createMessaging')
+  await page.getByRole('searchbox').fill('createService')
   await page.getByRole('option').first().waitFor()
   const links = await page
     .getByRole('option')
@@ -44,6 +44,10 @@ async function checkSearch() {
     links.findLastIndex((link) => !isSource(link)) + 1,
     links.join('\n'),
   )
+  await page.goto(origin)
+  await page.getByRole('button', { name: 'Search' }).first().click()
+  await page.getByRole('searchbox').fill('webhooks.rotateSecret')
+  await page.locator('a[href*="/docs/reference"]').first().waitFor()
   await checkPhone(browser, origin)
   await browser.close()
   console.log(`The search leads to ${found}.`)

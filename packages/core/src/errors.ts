@@ -109,7 +109,10 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
     'The project has reached its limit of running recoveries',
     'Wait, or cancel one',
   ],
-  too_many_streams: ['The project has reached its limit of open streams', 'Close one first'],
+  too_many_streams: [
+    'The project or the caller has reached its limit of open streams',
+    'Close one first',
+  ],
   message_failed: ({ error }) => [`The agent did not answer: ${error.message}`],
   message_cancelled: ['The message was cancelled'],
   input_required: ({ input }) => [`The agent asks: ${input.question}`, 'Answer with inputs.answer'],

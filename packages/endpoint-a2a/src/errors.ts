@@ -47,7 +47,7 @@ const texts: Partial<ByKind<HttpError, string>> = {
   input_closed: 'The question has another answer, or is closed',
   input_restricted: 'Only the principal of the task can answer. Send metadata.executionPrincipal',
   session_full: 'Too many messages of this context are waiting. Try again later',
-  too_many_streams: 'The project has reached its limit of open streams',
+  too_many_streams: 'The project or the caller has reached its limit of open streams',
 }
 
 /** The errors of A2A. Other invalid requests are malformed. */

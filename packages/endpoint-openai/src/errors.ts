@@ -101,7 +101,7 @@ const differences: Partial<ByKind<HttpError, Partial<Refusal>>> = {
     code: 'rate_limit_exceeded',
     message: 'The limit of requests is reached. Try again later',
   },
-  too_many_streams: { message: 'The project has reached its limit of open streams' },
+  too_many_streams: { message: 'The project or the caller has reached its limit of open streams' },
   unavailable: ({ reason }) => (reason === OVERLOAD ? { code: OVERLOADED } : {}),
   internal: { code: 'internal_error' },
   body_consumed: { code: 'internal_error' },

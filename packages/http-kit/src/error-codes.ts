@@ -9,7 +9,8 @@ export const errorCodes = {
   },
   UNAUTHORIZED: {
     status: 401,
-    cause: 'The API key, run token or secret is missing, unknown, revoked or expired.',
+    cause:
+      'The API key, session token, run token or secret is missing, unknown, revoked or expired.',
     remedy: 'Send a valid one as `Authorization: Bearer …`, with one space and without quotes.',
   },
   FORBIDDEN: {

@@ -12,8 +12,11 @@ import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 export type AskOptions = {
   /** Default: a new session. With an idempotency key, its name comes from the key. */
   readonly sessionId?: string | undefined
+  /** On whose behalf the agent runs. Default: the agent's. */
   readonly executionPrincipal?: ExecutionPrincipal | undefined
+  /** JSON that comes back with the message and its events. */
   readonly metadata?: JsonObject | undefined
+  /** Calls with one key make one message, whose answer each of them gets. */
   readonly idempotencyKey?: string | undefined
   /** How long to wait for the answer. Default: 10 minutes. The agent goes on afterwards. */
   readonly timeoutMs?: number | undefined

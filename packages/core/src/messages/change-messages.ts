@@ -109,7 +109,10 @@ export const retryMessage =
       return ok(retried.message)
     })
 
-export type SetMetadataInput = MessageRef & { readonly metadata: JsonObject }
+export type SetMetadataInput = MessageRef & {
+  /** Replaces all earlier metadata. */
+  readonly metadata: JsonObject
+}
 
 export const setMetadata =
   (d: MessageReads) =>

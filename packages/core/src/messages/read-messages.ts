@@ -116,7 +116,7 @@ type MessagesOf = ByAccess & {
   /** The agent's id or name. */
   readonly agent: string
 } & {
-  readonly [K in Exclude<keyof MessageFilter, 'projectId' | 'agentId' | 'scope'>]?:
+  readonly [K in keyof MessageFilter as Exclude<K, 'projectId' | 'agentId' | 'scope'>]?:
     | MessageFilter[K]
     | undefined
 }

@@ -4,8 +4,11 @@ import type { Page, PageOf, Purge, Stored } from './stored.js'
 /** An absent field matches every entry. */
 export type AuditFilter = {
   readonly projectId?: string
+  /** The change, such as `webhook.updated`. */
   readonly action?: AuditAction
+  /** The kind of the actor, such as `key` or `user`. */
   readonly actorKind?: Actor['kind']
+  /** The id of the changed row. */
   readonly targetId?: string
 }
 

@@ -17,6 +17,7 @@ export type ReadEventsInput = {
   readonly limit?: number | undefined
   /** Waits this long for an event if there is none. 0 does not wait. */
   readonly waitMs?: number | undefined
+  /** Ends the wait. */
   readonly abort?: Reader | undefined
 }
 

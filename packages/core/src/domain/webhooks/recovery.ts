@@ -5,10 +5,15 @@ import { EVENT_NAMES, type EventName } from './event.js'
 
 /** Chooses the deliveries that a recovery sends again. */
 export type RecoverySettings = {
+  /** Only deliveries of this webhook. */
   readonly webhookId?: string
+  /** Only deliveries of events with this name. */
   readonly event?: EventName
+  /** Only deliveries in this state. */
   readonly status?: DeliveryStatus
+  /** Only deliveries that were created at this time or later. */
   readonly createdAfter?: Instant
+  /** Only deliveries that were created before this time. */
   readonly createdBefore?: Instant
   /** The status class of the last answer. `none` if the last attempt reached no receiver. */
   readonly lastAnswer?: ResponseClass

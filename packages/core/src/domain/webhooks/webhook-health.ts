@@ -9,11 +9,14 @@ import { verdictOn } from './webhook-limit.js'
  * refuses some requests does not cause a write per answer.
  */
 export type WebhookHealth = {
+  /** Failed attempts since the last accepted one. */
   readonly consecutiveFailures: number
+  /** The first of these failures. */
   readonly failingSince?: Instant
   /** The times are exact to about ten seconds. */
   readonly lastSuccessAt?: Instant
   readonly lastFailureAt?: Instant
+  /** Whether the webhook is sent to. */
   readonly circuit: Circuit
   /** The `failingSince` of a `webhook.failing` that no `webhook.recovered` has followed. */
   readonly reportedFailingSince?: Instant

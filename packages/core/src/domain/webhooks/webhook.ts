@@ -52,14 +52,17 @@ export type DisabledReason = 'operator' | 'failing' | 'gone'
 
 /** The settings that people give. The sending settings hold over all processes. */
 export type WebhookSettings = SendingChange & {
+  /** `https:` to a public address, unless the host allows more by `addresses`. */
   readonly url: string
   /** Event names, or `'*'` for all events, also in later versions. */
   readonly events: readonly (SubscribableEvent | '*')[]
   /** Limits the webhook to the events that match. */
   readonly filter?: WebhookFilter | null | undefined
+  /** Words for people. */
   readonly description?: string | null | undefined
   /** Additional headers of each request. The values are secret: only the names are shown. */
   readonly headers?: CustomHeaders | null | undefined
+  /** False stores deliveries and sends nothing. Default: true. */
   readonly enabled?: boolean | undefined
   /** True if a 410 disables the webhook instead of counting as a failure. Default: false. */
   readonly disableOnGone?: boolean | undefined

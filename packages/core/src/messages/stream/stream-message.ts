@@ -10,6 +10,7 @@ export type StreamMessageInput = ByAccess & {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
+  /** The id of the message. */
   readonly messageId: string
   /** The id of the last event that the caller has seen. The stream continues behind it. */
   readonly lastEventId?: string | undefined
