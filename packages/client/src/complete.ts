@@ -41,7 +41,7 @@ export async function complete(
   { send, get, pause }: MessageCalls,
   { timeoutMs = TIMEOUT_MS, signal, ...options }: CompleteOptions,
 ): Promise<Message> {
-  const end = Date.now() + timeoutMs
+  const end = performance.now() + timeoutMs
   const timer = AbortSignal.timeout(Math.max(0, Math.min(timeoutMs + GRACE_MS, MAX_TIMER_MS)))
   const limited = signal ? AbortSignal.any([signal, timer]) : timer
   const poll = () => ({ signal: limited, waitSeconds: secondsUntil(end) })
@@ -50,7 +50,7 @@ export async function complete(
     for (;;) {
       const message = await get(messageId, poll())
       if (isSettled(message.state)) return message
-      if (Date.now() >= end) break
+      if (performance.now() >= end) break
       // A busy service can answer a long poll immediately. The pause limits the rate of polls.
       await pause(limited)
     }
@@ -67,7 +67,7 @@ const isServiceError = (error: unknown) =>
   error instanceof ApiError && error.status < 500 && error.status !== 429
 
 const secondsUntil = (end: number) =>
-  Math.max(0, Math.min(MAX_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
+  Math.max(0, Math.min(MAX_WAIT_SECONDS, Math.ceil((end - performance.now()) / 1000)))
 
 const isSettled = (state: MessageState) =>
   state === 'responded' || state === 'failed' || state === 'cancelled' || state === 'input_required'

@@ -8,6 +8,7 @@ import {
 import { given, type Clock, type Crypto, type Ids } from '@org/agent-messaging-core/runtime'
 import { inputFacts, isSettled, isRefusal } from '@org/agent-messaging-core/host'
 import { isFinal, openInput } from '@org/agent-messaging-core/storage'
+import { taken } from './taken.js'
 
 export type AskOptions = {
   /** Default: a new session. With an idempotency key, its name comes from the key. */
@@ -26,11 +27,20 @@ export type AskOptions = {
 
 const TIMEOUT_MS = 600_000
 
+const OPTIONS = {
+  sessionId: true,
+  executionPrincipal: true,
+  metadata: true,
+  idempotencyKey: true,
+  timeoutMs: true,
+  signal: true,
+} as const satisfies Readonly<Record<keyof AskOptions, true>>
+
 type Parts = {
   readonly service: MessagingService
   readonly projectId: string
   readonly platform: {
-    readonly clock: Pick<Clock, 'sleep'>
+    readonly clock: Pick<Clock, 'elapsed' | 'sleep'>
     readonly crypto: Pick<Crypto, 'sha256'>
     readonly ids: Ids
   }
@@ -41,10 +51,11 @@ export async function ask(
   { service, projectId, platform }: Parts,
   agent: string,
   message: string,
-  { timeoutMs = TIMEOUT_MS, signal, ...options }: AskOptions = {},
+  asked?: AskOptions,
 ): Promise<string> {
+  const { timeoutMs = TIMEOUT_MS, signal, ...options } = checked(asked)
   const { messages, policy } = service
-  const { now } = service.host
+  const now = () => platform.clock.elapsed()
   signal?.throwIfAborted()
   const end = now() + timeoutMs
   const { idempotencyKey: key } = options
@@ -70,6 +81,21 @@ export async function ask(
   signal?.throwIfAborted()
   return answerOf(seen)
 }
+
+/** Throws `invalid` for an option that is unknown, or that the service does not check itself. */
+function checked(asked: AskOptions | undefined): AskOptions {
+  const options: AskOptions = taken(asked, OPTIONS)
+  const { timeoutMs = 0, signal, idempotencyKey = '' } = options
+  if (typeof idempotencyKey !== 'string') throw invalid('idempotencyKey', 'must be a string')
+  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
+    throw invalid('timeoutMs', 'must be a number of milliseconds, 0 or more')
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalid('signal', 'must be an AbortSignal')
+  return options
+}
+
+const invalid = (path: string, message: string) =>
+  new MessagingError({ kind: 'invalid', issues: [{ path, message }] })
 
 /** The message goes on while the storage is away. */
 function ifUnavailable(thrown: unknown): undefined {

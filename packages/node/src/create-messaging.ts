@@ -17,6 +17,7 @@ import { OpenRequests } from './http/open-requests.js'
 import { inProject, type ProjectCalls } from './in-project.js'
 import { requireKnownOptions } from './known-options.js'
 import { SetupError } from './setup-error.js'
+import { taken } from './taken.js'
 import type { Wiring, WiringOptions } from './wire.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
@@ -43,7 +44,10 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
   readonly agents?: Readonly<Record<string, AgentFunction | Omit<AgentSettings, 'name'>>>
   /** The public URL of this program, for agents that call back. */
   readonly publicUrl?: string
-  /** False starts no loops: call `tick` instead, for example on a function platform. */
+  /**
+   * False starts no loops: call `tick` instead, for example on a function platform. Messages wait for
+   * the next `tick` of any process.
+   */
   readonly workers?: boolean
 }
 
@@ -127,11 +131,11 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
   requireKnownOptions(given, OPTIONS)
-  const { database, pool, masterKey, agents = {}, publicUrl, workers, ...options } = given
+  const { database: _, pool: __, masterKey, agents = {}, publicUrl, workers, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))
-  const databasePath = databaseOf(database, pool)
+  const databasePath = databaseOf(given)
   const key = masterKeyOf(masterKey, databasePath)
   const wiring = await wire(
     { ...options, databasePath, masterKey: key, agents: functionsOf(agents) },
@@ -159,7 +163,8 @@ export async function messagingOn(
     const { id: projectId } = await ensureDefaultProject({ ...platform, storage })
     // Before the start, so that no waiting message runs with an earlier setting.
     await ensureAgents(service, projectId, settingsOf(agents))
-    if (workers) await service.start()
+    // Without workers, starts only the agents, so that they take messages before the first `tick`.
+    await (workers ? service.start() : service.tick({ budgetMs: 0 }))
     const requests = new OpenRequests()
     const stop = async ({ graceMs = GRACE_MS } = {}) => {
       await Promise.all([service.stop({ graceMs }), requests.end(graceMs)])
@@ -179,7 +184,7 @@ export async function messagingOn(
         return httpHandlers({ platform, service, projectId, telemetry, publicUrl, requests }, http)
       },
       on: (events, handler, options) =>
-        service.events.on({ ...options, projectId, events, handler }),
+        service.events.on({ ...taken(options, LISTENING), projectId, events, handler } as never),
       stop: (grace) => (stopped ??= stop(grace)),
     }
   } catch (error) {
@@ -190,6 +195,7 @@ export async function messagingOn(
 }
 
 const GRACE_MS = 10_000
+const LISTENING = { name: true, from: true } as const
 
 type Agents = NonNullable<MessagingOptions['agents']>
 
@@ -209,9 +215,11 @@ const settingsOf = (agents: Agents): AgentSettings[] =>
 
 const KEY_BYTES = 32
 
-function databaseOf(database: string | undefined, pool: HostPool | undefined) {
+function databaseOf({ database, pool, databaseConnections }: MessagingOptions) {
   if ((database === undefined) === (pool === undefined))
     throw new SetupError('give one of database and pool', 2)
+  if (pool !== undefined && databaseConnections !== undefined)
+    throw new SetupError('databaseConnections is for database: a pool has its own limit, max', 2)
   return pool ?? databasePathOf(String(database))
 }
 

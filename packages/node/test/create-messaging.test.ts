@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { testPostgres, type TestPostgres } from '../../adapter-postgres/test/test-postgres.js'
 
 const shout = ({ message }: { readonly message: string }): string => `${message.toUpperCase()}!`
+const PATIENCE = { timeout: 60_000 }
 const hello = { agent: 'shouter', sessionId: 'c', message: 'hello' }
 
 function directory(): string {
@@ -249,16 +250,43 @@ describe('createMessaging', () => {
     expect(Object.keys(data[0] ?? {})).not.toContain('secret')
   })
 
-  it('starts no agent without workers, until a tick', async () => {
-    const messaging = await open({ workers: false })
-    await expect(messaging.ask('shouter', 'a')).rejects.toMatchObject({ kind: 'agent_not_running' })
-    await messaging.tick({ budgetMs: 10_000 })
-    const { messageId } = await messaging.messages.send({ ...hello, waitMs: 0 })
+  it('takes messages without workers, and answers them in a tick of any process', async () => {
+    const database = `file:${path.join(directory(), 'data.db')}`
+    const request = await open({ database, workers: false })
+    const { messageId } = await request.messages.send({ ...hello, waitMs: 0 })
+    expect(await request.messages.get({ agent: 'shouter', messageId })).toMatchObject({
+      state: 'queued',
+    })
+    // The process of the request is frozen. The cron job of the platform starts another one.
+    const cron = await open({ database, workers: false })
     const afterTick = async () => {
-      await messaging.tick({ budgetMs: 1_000 })
-      return messaging.messages.get({ agent: 'shouter', messageId })
+      await cron.tick({ budgetMs: 1_000 })
+      return cron.messages.get({ agent: 'shouter', messageId })
     }
-    await expect.poll(afterTick).toMatchObject({ state: 'responded', response: 'HELLO!' })
+    await expect.poll(afterTick, PATIENCE).toMatchObject({ state: 'responded', response: 'HELLO!' })
+  })
+
+  it('asks without workers, while a tick runs', async () => {
+    const messaging = await open({ workers: false })
+    const asked = messaging.ask('shouter', 'a')
+    await messaging.tick({ budgetMs: 10_000 })
+    expect(await asked).toBe('A!')
+  })
+
+  it.each<[string, unknown[], string]>([
+    ['no agent', [], 'is required'],
+    ['no message', ['shouter'], 'message is required'],
+    ['a message that is no text', ['shouter', 5], 'message must be'],
+    ['an unknown option', ['shouter', 'a', { timeout: 5 }], '(did you mean timeoutMs?)'],
+    ['options that are no object', ['shouter', 'a', 5], 'input must be an object'],
+    ['a timeout that is no number', ['shouter', 'a', { timeoutMs: '5' }], 'timeoutMs must be'],
+    ['a signal that is none', ['shouter', 'a', { signal: {} }], 'signal must be an AbortSignal'],
+    ['a key that is no text', ['shouter', 'a', { idempotencyKey: 5 }], 'dempotency'],
+  ])('refuses to ask with %s', async (_, input, text) => {
+    const messaging = await open()
+    const refused = (messaging.ask as (...given: unknown[]) => unknown)(...input)
+    await expect(refused).rejects.toMatchObject({ kind: 'invalid' })
+    await expect(refused).rejects.toThrow(text)
   })
 
   it('listens to the events of its project', async () => {
@@ -268,6 +296,8 @@ describe('createMessaging', () => {
     })
     await messaging.messages.send(hello)
     expect(await answered).toBe('HELLO!')
+    const mistyped = { name: 'mail', form: 'oldest' }
+    expect(() => messaging.on('agent.error', () => undefined, mistyped)).toThrow('mean from?')
     const listen = () => messaging.on([], () => undefined, { name: 'mail' })
     expect(listen).toThrow(MessagingError)
     expect(listen).toThrow('events')
@@ -328,6 +358,11 @@ describe('createMessaging', () => {
     ['PostgreSQL without a master key', { database: 'postgres://db/x' }, 'masterKey is required'],
     ['a short master key', { masterKey: 'c2hvcnQ=' }, 'masterKey has 5 bytes'],
     ['an illegal agent name', { agents: { MyAgent: shout } }, 'use "my-agent"'],
+    [
+      'a number of connections for a pool',
+      { database: undefined as never, pool: {} as never, databaseConnections: 5 },
+      'databaseConnections is for database',
+    ],
     [
       'an unknown option',
       { agnets: {} } as object,
