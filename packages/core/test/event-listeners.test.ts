@@ -114,6 +114,23 @@ describe('a listener', () => {
     expect([heard, others]).toEqual([['a', 'b'], ['c']])
   })
 
+  it('keeps its name after a stop until its handler has ended', async () => {
+    const { another, answer, clock, listen, service } = await scene()
+    const { heard, stop } = listen(service, () => clock.sleep(12_000))
+    await answer('a')
+    const other = another()
+    await other.start()
+    const { heard: others } = listen(other)
+    const stopped = stop()
+    await clock.advance(10_000)
+    await stopped
+    await answer('b')
+    await clock.advance(1_500)
+    expect([heard, others]).toEqual([['a'], []])
+    await clock.advance(1_500)
+    expect([heard, others]).toEqual([['a'], ['b']])
+  })
+
   it('is taken over at the end of its lease, with at most a second of events again', async () => {
     const { another, answer, clock, listen, service, storage } = await scene()
     const { handle, signals } = stuck()
@@ -197,6 +214,42 @@ describe('a listener', () => {
     expect([heard.length, stored]).toEqual([101, 1])
     await clock.advance(1_500)
     expect(stored).toBe(2)
+  })
+
+  it('gets an event that was accepted before it and committed afterwards', async () => {
+    const { clock, listen, post, service, storage } = await scene()
+    const { recordRun } = storage.messages
+    const committing = Promise.withResolvers<void>()
+    Object.assign(storage.messages, {
+      recordRun: async (...run: Parameters<typeof recordRun>) => {
+        await committing.promise
+        return recordRun(...run)
+      },
+    })
+    await post('late')
+    await clock.advance(1)
+    storage.fail('events.listen', { times: 1 }) // the place is read after the commit
+    const { heard } = listen(service)
+    await clock.advance(1)
+    committing.resolve()
+    await clock.advance(1_000)
+    expect(heard).toEqual(['late'])
+  })
+
+  it('does not get an event that was erased while the handler had the one before', async () => {
+    const { answer, clock, listen, project, send, service } = await scene()
+    const executionPrincipal = { type: 'end_user', endUserId: 'u' } as const
+    await send('a')
+    await send('b', { executionPrincipal })
+    await answer('c')
+    const handle: EventHandler<'message.responded'> = async ({ data }) => {
+      if (data.response !== 'a') return
+      await service.principals.erase({ projectId: project.id, endUserId: 'u' })
+      await clock.sleep(LEASE_MS / 3 + 500) // the lease was extended just before
+    }
+    const { heard } = listen(service, handle, { from: 'oldest' })
+    await clock.advance(LEASE_MS)
+    expect(heard).toEqual(['a', 'c'])
   })
 
   it('does not get an erased event, also not again', async () => {

@@ -24,7 +24,10 @@ export type EventHandler<N extends SubscribableEvent> = (
   context: {
     /** Counts the calls of this process for the event, from 1. */
     readonly attempt: number
-    /** Aborts at the end of a stop, and if another process has taken over. */
+    /**
+     * Aborts at the end of a stop, and if another process has taken over. A handler has no other
+     * limit of time, and later events wait for it.
+     */
     readonly signal: AbortSignal
   },
 ) => void | Promise<void>
@@ -51,6 +54,8 @@ export class EventListener {
   readonly #names: ReadonlySet<string>
   readonly #owner: string
   readonly #createdAt: Instant
+  /** The end of the log at the creation. Undefined: not needed, or the storage was away. */
+  readonly #end: Promise<number | undefined>
   readonly #loop: Loop
   #stopHearing = (): void => undefined
   /** The place after the last handled event. Undefined: the stored place. */
@@ -71,6 +76,10 @@ export class EventListener {
     this.#names = new Set<string>([input.events].flat())
     this.#owner = context.ids.next()
     this.#createdAt = context.clock.now()
+    this.#end =
+      input.from === 'oldest'
+        ? Promise.resolve(undefined)
+        : this.#positionAt(Number.MAX_SAFE_INTEGER)
     this.#loop = createLoop(context, 'listener', context.policy.pollMs, async () => {
       await Promise.all(await this.begin())
     })
@@ -87,11 +96,17 @@ export class EventListener {
   async begin(): Promise<Promise<void>[]> {
     if (this.#isBusy || this.#isStopping) return []
     this.#isBusy = true
+    const readAt = this.#context.clock.elapsed()
     const events = await this.#due().catch((thrown: unknown) => {
       this.#isBusy = false
       throw thrown
     })
-    this.#work = this.#handleAll(events).finally(() => {
+    if (this.#isStopping) {
+      this.#isBusy = false
+      await this.rest()
+      return []
+    }
+    this.#work = this.#handleAll(events, readAt + GROUP_MS).finally(() => {
       this.#isBusy = false
     })
     return events.length === 0 ? [] : [this.#work]
@@ -117,6 +132,8 @@ export class EventListener {
     await this.#context.clock.sleep(graceMs, idle.signal)
     this.#handling?.abort('stopped')
     await this.rest()
+    // A handler that goes on keeps the lease until its end.
+    if (this.#savedAt !== undefined) void this.#work?.then(() => this.rest())
   }
 
   async #due(): Promise<readonly EventOfLog[]> {
@@ -143,9 +160,10 @@ export class EventListener {
     return this.#context.policy.runLeaseMs / 3
   }
 
-  async #handleAll(events: readonly EventOfLog[]): Promise<void> {
+  /** Handles the events of a page until `end`. Later events can have been erased since. */
+  async #handleAll(events: readonly EventOfLog[], end: number): Promise<void> {
     for (const event of events) {
-      if (this.#isStopping || this.#context.clock.elapsed() >= this.#saveAt) break
+      if (this.#isStopping || this.#context.clock.elapsed() >= Math.min(this.#saveAt, end)) break
       if (this.#names.has(event.name) && !(await this.#handle(event))) return
       this.#cursor = event.cursor
     }
@@ -241,13 +259,21 @@ export class EventListener {
     return (await this.#valueOf(this.#context.read({ projectId, limit: 0 })))?.nextCursor
   }
 
-  /** The place at the creation of the listener, so that it hears what the host does next. */
+  /**
+   * The place at the creation of the listener, so that it hears what the host does next. An event
+   * that was created before and committed afterwards comes too.
+   */
   async #now(): Promise<string | undefined> {
+    const before = await this.#positionAt(this.#createdAt)
+    if (before === undefined) return undefined
+    const position = Math.min(before, (await this.#end) ?? before)
+    return cursorOf(this.#input.projectId, { position })
+  }
+
+  #positionAt(createdBefore: Instant): Promise<number | undefined> {
     const { projectId } = this.#input
     const { events } = this.#context.storage
-    const createdBefore = this.#createdAt
-    const position = await this.#valueOf(chain(events.positionAt({ projectId, createdBefore })))
-    return position === undefined ? undefined : cursorOf(projectId, { position })
+    return this.#valueOf(chain(events.positionAt({ projectId, createdBefore })))
   }
 
   /** Returns undefined if the storage is unavailable. */
