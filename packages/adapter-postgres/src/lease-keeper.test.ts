@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { passwordServer } from '../test/password-server.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openWire } from '../test/wire.js'
 import { openPostgresStorage, postgresLeaseKeeper } from './index.js'
@@ -205,7 +206,22 @@ it('a thread that cannot start is reported, and the run goes on', async () => {
   await leaseKeeper.close()
 })
 
-const place = { host: 'db.internal', port: 5432, user: 'host', database: 'd' }
+it('the thread asks for the password of each connection if the pool has a function', async () => {
+  let asked = 0
+  const { pool: guarded, shown } = await passwordServer(async () => `password ${++asked}`)
+  const { leaseKeeper } = await scene({ pool: guarded })
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(() => shown.length > 1)
+  expect(shown.slice(0, 2)).toEqual(['password 1', 'password 2'])
+})
+
+const place = {
+  host: 'db.internal',
+  port: 5432,
+  user: 'host',
+  database: 'd',
+  options: '-c search_path=app',
+}
 
 it('connectionOf returns the options of a pool, with hidden ones and certificates as bytes', () => {
   const ssl = {

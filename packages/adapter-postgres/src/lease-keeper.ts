@@ -11,8 +11,8 @@ import { connectionTo } from './database/postgres-url.js'
 export type PostgresLeaseKeeperOptions = (
   | { readonly connectionString: string }
   /**
-   * The thread opens its own connection to the pool's database. A password that the pool gets from
-   * a function cannot be passed to a thread.
+   * The thread opens its own connection to the pool's database. It asks this thread for a password
+   * that the pool gets from a function. Functions of `ssl` and `stream` cannot be passed to a thread.
    */
   | { readonly pool: pg.Pool }
 ) & {
@@ -33,6 +33,8 @@ const SLOTS = 4_096
 /** The data that the thread starts with. */
 export type ThreadData = {
   readonly connection: pg.ClientConfig
+  /** True if the thread must ask for the password of each connection. */
+  readonly asks: boolean
   readonly leaseMs: number
   readonly sql: typeof extendSql
   readonly leases: SharedLeases
@@ -74,16 +76,32 @@ export function postgresLeaseKeeper({
   const from = 'pool' in place ? connectionOf(place.pool) : connectionTo(place.connectionString)
   const connection = { ...from, application_name: 'agent_messaging_lease_keeper' }
   const table = new LeaseTable(SLOTS)
-  const workerData: ThreadData = { connection, leaseMs, sql: extendSql, leases: table.shared }
-  return threadKeeper(table, () => startThread(workerData, onError), onError)
+  const password = 'pool' in place ? place.pool.options.password : undefined
+  const asks = typeof password === 'function'
+  const workerData: ThreadData = { connection, asks, leaseMs, sql: extendSql, leases: table.shared }
+  const passwordOf = async () => (asks ? password() : undefined)
+  return threadKeeper(table, () => startThread(workerData, passwordOf, onError), onError)
 }
 
 /** Returns a function that ends the thread. */
-function startThread(workerData: ThreadData, onError: (reason: string) => void) {
+function startThread(
+  workerData: ThreadData,
+  passwordOf: () => Promise<string | undefined>,
+  onError: (reason: string) => void,
+) {
   const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
   const thread = new Worker(file, { workerData, execArgv: [] })
   const exited = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  thread.on('message', onError).on('error', (error) => onError(String(error)))
+  thread.on('message', (reason: string | null) => {
+    if (reason !== null) return onError(reason)
+    // Without an answer the thread reports that its connection has timed out.
+    void passwordOf().then(
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      (password) => thread.postMessage({ password }),
+      (error) => onError(String(error)),
+    )
+  })
+  thread.on('error', (error) => onError(String(error)))
   thread.unref()
   return () => {
     thread.ref()
@@ -97,10 +115,10 @@ function startThread(workerData: ThreadData, onError: (reason: string) => void) 
  * Returns the connection options of a pool as data for a thread. Leaves out functions, such as one
  * that returns the password.
  */
-export function connectionOf({ options }: pg.Pool): pg.ClientConfig {
-  const { connectionString, host, port, user, password, database, ssl } = options
+export function connectionOf({ options: all }: pg.Pool): pg.ClientConfig {
+  const { connectionString, host, port, user, password, database, options, ssl } = all
   return {
-    ...dataOf({ connectionString, host, port, user, password, database }),
+    ...dataOf({ connectionString, host, port, user, password, database, options }),
     // pg hides the key from a copy of its options.
     ...(ssl !== undefined && {
       ssl: typeof ssl === 'object' ? dataOf({ ...ssl, key: ssl.key }) : ssl,

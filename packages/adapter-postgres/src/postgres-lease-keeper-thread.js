@@ -9,19 +9,35 @@ const RETRY_MS = 100
 const LONGEST_ANSWER_MS = 5_000
 
 /** @type {import('./lease-keeper.js').ThreadData} */
-const { connection, leaseMs, sql, leases } = workerData
+const { connection, asks, leaseMs, sql, leases } = workerData
 const roundMs = Math.ceil(leaseMs / 3)
 const ID_LENGTH = 36
 const idBytes = Buffer.from(leases.ids.buffer)
 const closing = new AbortController()
-parentPort?.on('message', () => closing.abort())
+/** @type {((password: string | undefined) => void)[]} */
+const asking = []
+parentPort?.on('message', (message) => {
+  if (message === 'close') closing.abort()
+  else for (const resolve of asking.splice(0)) resolve(message.password)
+})
+
+/** Asks the main thread, which has the function that returns it. */
+const password = () =>
+  new Promise((resolve) => {
+    asking.push(resolve)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window
+    parentPort?.postMessage(null)
+  })
 
 // A dead connection costs one round at most, and a lease lasts three.
 const answerMs = Math.min(roundMs, LONGEST_ANSWER_MS)
 const pool = new pg.Pool({
   Client: clientClass(pg),
   ...connection,
+  ...(asks && { password }),
   max: 1,
+  // The main thread can be busy when another connection needs a password.
+  idleTimeoutMillis: 0,
   connectionTimeoutMillis: answerMs,
   query_timeout: answerMs,
   keepAlive: true,

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   describeChunkRelayContract,
@@ -9,6 +7,7 @@ import { fakeIds } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { passwordServer } from '../../test/password-server.js'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { openWire } from '../../test/wire.js'
 import { postgresSignal, type PostgresSignal } from '../index.js'
@@ -218,32 +217,13 @@ it('an outage is reported once, and the signal can be closed', async () => {
   expect(reasons[0]).not.toContain('hunter2')
 })
 
-it('the signal connects with the password of a pool, which pg hides from copies of the options', async () => {
-  const shown: string[] = []
-  // A server that asks for a password in clear text and closes the connection.
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined)
-    socket.once('data', () => {
-      socket.once('data', (bytes) => {
-        shown.push(bytes.subarray(5, -1).toString())
-        socket.destroy()
-      })
-      socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]))
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const pool = new pg.Pool({
-    host: '127.0.0.1',
-    port,
-    user: 'host',
-    password: 'of the pool',
-    database: 'd',
-  })
+it.each([
+  ['text, which pg hides from copies of the options', 'of the pool'],
+  ['function', async () => 'of the pool'],
+])('the signal connects with the password of a pool, a %s', async (_, password) => {
+  const { pool, shown } = await passwordServer(password)
   opened.push(postgresSignal({ pool }))
-  await expect.poll(() => shown[0]).toBe('of the pool')
-  server.close()
-  await pool.end()
+  await expect.poll(() => shown[0], { timeout: 60_000 }).toBe('of the pool')
 })
 
 describeChunkRelayContract('the signal between processes', async () => {
