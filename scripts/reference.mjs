@@ -46,7 +46,8 @@ const byText = (a, b) => (a < b ? -1 : 1)
 const typeOf = (symbol) => checker.getTypeOfSymbol(symbol)
 const callOf = (type) => type && checker.getSignaturesOfType(type, ts.SignatureKind.Call)[0]
 const isOptional = (symbol) => (symbol.flags & ts.SymbolFlags.Optional) !== 0
-const isObject = (type) => (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0
+const isObject = (type) =>
+  type.isIntersection() ? type.types.every(isObject) : (type.flags & ts.TypeFlags.Object) !== 0
 const isOurs = (symbol) =>
   symbol?.declarations?.some((one) =>
     one.getSourceFile().fileName.startsWith(path.join(root, 'packages')),
@@ -101,7 +102,8 @@ function textOf(type) {
     .replaceAll('readonly ', '')
     .replace(/ \| undefined$/, '')
     .replace(/^NonNullable<(.*) \| undefined>$/, '$1')
-  return text.length > MAX_LENGTH ? 'object' : text
+  const isOfWords = /^[\w'.*|()[\] ]+$/.test(text)
+  return text.length > MAX_LENGTH && !isOfWords ? 'object' : text
 }
 
 /** Notes the types of our packages that a type names. */
@@ -114,7 +116,7 @@ function note(type) {
   const isNamed = isObject(type) && isOurs(symbol) && !/^__|^Refusal$/.test(symbol.name)
   const isGeneric = (type.aliasTypeArguments ?? []).length > 0
   if (!isNamed || isGeneric || callOf(type) || named.has(symbol.name)) return
-  if (fieldsOf(type).length === 0) return
+  if (fieldsOf(type).length === 0 || checker.getPropertyOfType(type, 'then')) return
   named.set(symbol.name, { symbol, type })
   for (const field of fieldsOf(type)) note(typeOf(field))
 }

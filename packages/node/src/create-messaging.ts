@@ -88,7 +88,8 @@ export type Messaging = ProjectCalls & {
   ask(agent: string, message: string, options?: AskOptions): Promise<string>
   /**
    * Does one bounded pass of all due work, for a host that freezes between requests. Needed with
-   * `workers: false`.
+   * `workers: false`. The pass ends when nothing is due, or after `budgetMs` milliseconds. Its runs
+   * and attempts then go on under their leases.
    */
   tick(budget: { readonly budgetMs: number }): Promise<Pass>
   /**

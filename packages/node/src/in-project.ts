@@ -34,8 +34,13 @@ export type ProjectCalls = {
   >
 } & {
   readonly usage: {
-    /** Returns the counts of the project by day (UTC), such as `2030-01-31`. Default: 30 days. */
-    get(range?: { readonly from?: string; readonly to?: string }): Promise<ShownUsage>
+    /** Returns the counts of the project by day. At most 600 days. Default: the last 30 days. */
+    get(range?: {
+      /** The first day in UTC, such as `2030-01-31`. */
+      readonly from?: string
+      /** The last day in UTC. */
+      readonly to?: string
+    }): Promise<ShownUsage>
   }
   readonly stats: {
     /** Returns the counts of the project, its agents or its webhooks, by step of time. */
@@ -43,7 +48,9 @@ export type ProjectCalls = {
       input?: Partial<
         Omit<Parameters<MessagingService['stats']>[0], 'projectId' | 'from' | 'to'>
       > & {
+        /** Default: the step that has 12 steps, or 30 days, before `to`. */
         readonly from?: string
+        /** Default: now. */
         readonly to?: string
       },
     ): Promise<ShownStats>

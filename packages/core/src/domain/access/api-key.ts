@@ -36,6 +36,7 @@ export const nameSetting = {
 /** The settings that people give. */
 export type ApiKeySettings = {
   readonly name: string
+  /** What the key can do. Give a program only what it uses. */
   readonly permissions: readonly Permission[]
   readonly expiresAt?: Instant | undefined
 }
