@@ -23,6 +23,7 @@ const SUBJECTS = [
   'answer',
   'host-calls',
   'messaging-service',
+  'call-rules',
   'errors',
   'throwing',
   'service',

@@ -104,8 +104,8 @@ type Paged<Row, Refused = never> = Answer<Page<Row>, Refused | Invalid>
 
 /**
  * The service, to embed in a host or to put behind HTTP. Every call resolves to its value, or
- * rejects with a `MessagingError` of the kinds that its type names. The audit log records the calls
- * that have an `actor`.
+ * rejects with a `MessagingError` of the kinds that its type names, or `invalid` if a field has a
+ * wrong type. The audit log records the calls that have an `actor`.
  */
 export interface MessagingService {
   readonly messages: MessageCalls

@@ -1,5 +1,6 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Answer } from './answer.js'
+import { inputRules } from './call-rules.js'
 import { isReasonOfStorage, textOf, type NoAnswer, type ServiceError } from './errors.js'
 import { TurnQueue, type TurnLimits } from './pacing/turn-queue.js'
 import type { Turn } from './pacing/waiting-turns.js'
@@ -67,17 +68,21 @@ export function throwing(service: ResultService): MessagingService {
 }
 
 function throwingGroup(name: string, group: unknown): unknown {
-  if (typeof group === 'function') return throwingCall(group as Call)
+  if (typeof group === 'function') return throwingCall(group as Call, inputRules(name))
   if (name === 'policy') return group
   const calls = Object.entries(group as Readonly<Record<string, Call>>)
-  return Object.fromEntries(calls.map(([method, call]) => [method, throwingCall(call)]))
+  return Object.fromEntries(
+    calls.map(([method, call]) => [method, throwingCall(call, inputRules(name, method))]),
+  )
 }
 
 type Call = (input: unknown) => unknown
 
 const throwingCall =
-  (call: Call): Call =>
+  (call: Call, problemOf: ReturnType<typeof inputRules>): Call =>
   (input = {}) => {
+    const problem = problemOf?.(input)
+    if (problem) return Promise.reject(new MessagingError(problem))
     const returned = call(input)
     return returned instanceof ResultAsync ? returned.then(valueOf) : returned
   }

@@ -12,6 +12,9 @@ describe('a portal session', () => {
     await service.portals.create({ projectId: project.id })
     const second = await refusalOf(service.portals.create({ projectId: project.id }))
     expect(second).toEqual({ kind: 'too_many_portals' })
+    const returnUrl = null as never
+    const wrong = await refusalOf(service.portals.create({ projectId: project.id, returnUrl }))
+    expect(wrong).toMatchObject({ kind: 'invalid', issues: [{ path: 'returnUrl' }] })
   })
 
   it('keeps its link usable while the link is read, until the session is opened', async () => {

@@ -143,17 +143,26 @@ export function metadataRule(metadata: unknown, limits: Limits): Rule {
 }
 
 function earlierTurnsRule(
-  turns: readonly EarlierTurn[] | undefined,
+  turns: readonly Partial<EarlierTurn>[] | undefined,
   { earlierTurnsLength: max }: Limits,
 ): Rule {
-  const texts = (turns ?? []).flatMap(({ message, response }) => [message, response])
+  if (turns === undefined) return undefined
+  if (!Array.isArray(turns)) return 'must be a list of turns'
+  const texts = turns.flatMap((turn: Partial<EarlierTurn> | null) => [
+    turn?.message,
+    turn?.response,
+  ])
+  if (!texts.every((text) => typeof text === 'string')) return 'must be a list of turns'
   if (!texts.every((text) => isStorableText(text))) return 'must not contain NUL or lone surrogates'
   const length = texts.reduce((sum, text) => sum + text.length, 0)
   return length > max ? `must have at most ${max} characters` : undefined
 }
 
-function keyRule(key: string | undefined, limits: Limits): Rule {
+function keyRule(key: unknown, limits: Limits): Rule {
   if (key === undefined) return undefined
-  const fits = /^[\x20-\x7e]+$/.test(key) && key.length <= limits.idempotencyKeyLength
+  const fits =
+    typeof key === 'string' &&
+    /^[\x20-\x7e]+$/.test(key) &&
+    key.length <= limits.idempotencyKeyLength
   return fits ? undefined : `must be 1 to ${limits.idempotencyKeyLength} printable ASCII characters`
 }

@@ -111,7 +111,8 @@ const portalRules = (input: CreatePortalInput) => ({
 const { maxLength } = portalSettings.returnUrl
 const RETURN_URL_RULE = `must be an http or https URL with at most ${maxLength} characters`
 
-const isWebUrl = (text: string): boolean =>
+const isWebUrl = (text: unknown): boolean =>
+  typeof text === 'string' &&
   text.length <= maxLength &&
   URL.canParse(text) &&
   ['http:', 'https:'].includes(new URL(text).protocol)

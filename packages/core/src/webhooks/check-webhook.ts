@@ -54,7 +54,7 @@ export function sealedHeaders(
     : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
 
-export const secretRule = (secret: string | undefined): Rule =>
-  secret === undefined || isSecret(secret)
+export const secretRule = (secret: unknown): Rule =>
+  secret === undefined || (typeof secret === 'string' && isSecret(secret))
     ? undefined
     : 'must be whsec_ followed by base64 of 24 to 64 bytes'

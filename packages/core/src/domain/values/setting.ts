@@ -100,7 +100,7 @@ export function valueRule(setting: Setting, value: unknown): Rule {
   if (setting.format === 'uuid')
     return typeof value === 'string' && isUuid(value) ? undefined : 'must be a UUID'
   if (setting.format === 'date-time')
-    return typeof value === 'number' ? undefined : 'must be milliseconds since 1970'
+    return Number.isSafeInteger(value) ? undefined : 'must be milliseconds since 1970'
   switch (setting.type) {
     case 'integer':
       return integerRule(value, minimum, maximum)
