@@ -164,20 +164,14 @@ type PartOf<T> = {
  * type, and a `RangeError` for a lease that can end before its attempt.
  */
 export function policyOf(input: PolicyInput = {}): Policy {
-  const policy = merged(defaultPolicy, input) as Policy
-  requirePolicy(policy)
+  const policy = completed(defaultPolicy, shape, input, 'policy') as Policy
+  const { leaseMs, deadlineMs } = policy.deliver
+  if (leaseMs <= deadlineMs)
+    throw new RangeError(
+      `policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`,
+    )
   return policy
 }
-
-function merged(base: unknown, part: unknown): unknown {
-  if (part === undefined) return base
-  if (!isGroup(base) || !isGroup(part)) return part
-  const parts = Object.entries(part).map(([name, value]) => [name, merged(base[name], value)])
-  return { ...base, ...Object.fromEntries(parts) }
-}
-
-const isGroup = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * The default policy, with examples of the settings that it leaves out. Has the type of each
@@ -188,31 +182,27 @@ const shape = {
   quotas: undefined,
   deliver: { ...defaultPolicy.deliver, maxConcurrency: 0, requestsPerSecond: 0 },
 }
-const OPTIONAL = new Set(['maxConcurrency', 'requestsPerSecond'])
 
-function requirePolicy(policy: Policy): void {
-  requireLike(policy, shape, 'policy')
-  const { leaseMs, deadlineMs } = policy.deliver
-  if (leaseMs <= deadlineMs)
-    throw new RangeError(
-      `policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`,
-    )
-}
+type Group = Readonly<Record<string, unknown>>
 
-/** For callers without types, such as one that sets a number of milliseconds to `5s`. */
-function requireLike(value: unknown, like: unknown, path: string): void {
-  if (like === undefined) return
-  const type = Array.isArray(like) ? 'list' : typeof like
-  if ((Array.isArray(value) ? 'list' : typeof value) !== type || Number.isNaN(value))
+/**
+ * Returns the given settings with the defaults of the others. Checks the types for callers without
+ * them, such as one that sets a number of milliseconds to `5s`.
+ */
+function completed(base: unknown, like: unknown, given: unknown, path: string): unknown {
+  if (given === undefined) return base
+  if (like === undefined) return given
+  const type = typeOf(like)
+  if (typeOf(given) !== type || Number.isNaN(given))
     throw new TypeError(`${path} must be ${type === 'object' ? 'an' : 'a'} ${type}`)
-  if (type !== 'object') return
-  const given = value as Readonly<Record<string, unknown>>
-  for (const name of Object.keys(given))
-    if (!Object.hasOwn(like as object, name))
-      throw new TypeError(
-        `${path} has no setting "${name}"${didYouMean(name, Object.keys(like as object))}`,
-      )
-  for (const [name, inner] of Object.entries(like as object))
-    if (given[name] !== undefined || !OPTIONAL.has(name))
-      requireLike(given[name], inner, `${path}.${name}`)
+  if (type !== 'object') return given
+  const [defaults, known] = [base as Group, like as Group]
+  const settings = Object.entries(given as Group).map(([name, value]) => {
+    if (Object.hasOwn(known, name))
+      return [name, completed(defaults[name], known[name], value, `${path}.${name}`)]
+    throw new TypeError(`${path} has no setting "${name}"${didYouMean(name, Object.keys(known))}`)
+  })
+  return { ...defaults, ...Object.fromEntries(settings) }
 }
+
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value)
