@@ -1,5 +1,6 @@
 import type { Instant } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/storage'
+import { Time } from './parts.js'
+import { type Columns, DataTable } from './table.js'
 import { localTime, useView } from './zone.js'
 
 export type Series = {
@@ -38,6 +39,7 @@ const sums = (series: readonly Series[], length: number) =>
  * also reads them out for the arrow keys. A table below the bars has the same numbers.
  */
 export function Chart({ title, series, at, format, isNested = false, listOf }: ChartProps) {
+  const id = title.replaceAll(' ', '-')
   const text = format ?? String
   const highest = isNested ? series.flatMap(({ values }) => values) : sums(series, at.length)
   const top = Math.max(1, ...highest)
@@ -55,7 +57,7 @@ export function Chart({ title, series, at, format, isNested = false, listOf }: C
   return (
     <figure class="chart card">
       <figcaption>
-        <h2>{title}</h2>
+        <h2 id={id}>{title}</h2>
         <ul class="legend">
           {series.map(({ name, tone, values, href }) => (
             <li class={tone}>
@@ -84,7 +86,7 @@ export function Chart({ title, series, at, format, isNested = false, listOf }: C
       </div>
       <details>
         <summary>Show as a table</summary>
-        <NumberTable title={title} series={series} readings={readings} at={at} text={text} />
+        <NumberTable id={id} series={series} readings={readings} at={at} text={text} />
       </details>
     </figure>
   )
@@ -150,12 +152,13 @@ function bars(series: readonly Series[], i: number, top: number, isNested = fals
 }
 
 function NumberTable({
-  title,
+  id,
   series,
   readings,
   at,
   text,
-}: Pick<ChartProps, 'title' | 'series' | 'at'> & {
+}: Pick<ChartProps, 'series' | 'at'> & {
+  readonly id: string
   readonly readings: readonly Reading[]
   readonly text: (value: number) => string
 }) {
@@ -163,37 +166,20 @@ function NumberTable({
   const { zone } = useView()
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
   if (rows.length === 0) return <p class="muted">No data in this period.</p>
-  return (
-    <table>
-      <caption class="hidden">{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">From</th>
-          {series.map(({ name }) => (
-            <th scope="col" class="number">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ start, i }) => (
-          <tr>
-            <th scope="row">
-              <a href={readings[i]?.href}>
-                <time datetime={toIso(start)} title={toIso(start)}>
-                  {localTime(start, zone).slice(5, 16)}
-                </time>
-              </a>
-            </th>
-            {series.map(({ values }) => (
-              <td class="number">{text(values[i] ?? 0)}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const columns: Columns<(typeof rows)[number]> = {
+    From: ({ start, i }) => (
+      <a href={readings[i]?.href}>
+        <Time at={start} text={(instant) => localTime(instant, zone).slice(5, 16)} />
+      </a>
+    ),
+    ...Object.fromEntries(
+      series.map(({ name, values }) => [
+        name,
+        { class: 'number', cell: ({ i }: { readonly i: number }) => text(values[i] ?? 0) },
+      ]),
+    ),
+  }
+  return <DataTable labelledBy={id} rows={rows} columns={columns} />
 }
 
 /** Draws a webhook's attempts in a row of a table. */

@@ -29,7 +29,7 @@ type TableProps<Row> = Rows<Row> &
   ({ readonly label: string } | { /** The id of its heading. */ readonly labelledBy: string })
 
 /** Shows a row for each item. On small screens, each cell shows its title. */
-function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
+export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
   const frame =
     'label' in named
       ? { class: 'scroll card flush', role: 'region', 'aria-label': named.label }
