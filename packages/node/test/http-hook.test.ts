@@ -191,7 +191,7 @@ describe('authorize', () => {
     const change = { a2a: { enabled: true } }
     await service.agents.update({ projectId, agent: 'slow', change })
     const key = await keyWith(['project:message'])
-    const post = (path: string, body: object) =>
+    const post = (path: string, body: object, more: Record<string, string> = {}) =>
       http.fetch(
         new Request(`http://h${path}`, {
           method: 'POST',
@@ -199,18 +199,30 @@ describe('authorize', () => {
             ...sending(key).headers,
             accept: 'application/json, text/event-stream',
             'a2a-version': '1.0',
+            ...more,
           },
           body: JSON.stringify(body),
         }),
       )
+    const MODERN = '2026-07-28'
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const toolCall = (more: object) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'send_message', arguments: { agent: 'slow', message: 'go' }, ...more },
+    })
     const answers = [
       post('/v1/agents/slow/messages', { sessionId: 's', message: 'go' }),
       post('/openai/v1/responses', { model: 'slow', input: 'go' }),
-      post('/mcp', {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'send_message', arguments: { agent: 'slow', message: 'go' } },
+      post('/mcp', toolCall({})),
+      post('/mcp', toolCall({ _meta }), {
+        'mcp-protocol-version': MODERN,
+        'mcp-method': 'tools/call',
+        'mcp-name': 'send_message',
       }),
       post('/a2a/slow/message:send', {
         message: { role: 'ROLE_USER', messageId: 'm', parts: [{ text: 'go' }] },
@@ -221,7 +233,7 @@ describe('authorize', () => {
     for (const { id } of data) await service.keys.revoke({ projectId, keyId: id })
     goOn()
     const statuses = (await Promise.all(answers)).map(({ status }) => status)
-    expect(statuses).toEqual([401, 401, 401, 401])
+    expect(statuses).toEqual([401, 401, 401, 401, 401])
   })
 })
 
