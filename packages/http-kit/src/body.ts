@@ -1,16 +1,12 @@
 import type { Json } from '@org/agent-messaging-core'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
-import { Caller } from './caller.js'
+import { Caller, type Asking } from './caller.js'
 import { refusal, type RequestError } from './errors.js'
 
 /**
  * Reads the body, up to the limit. A body whose `Content-Length` is too large is not read at all.
  */
-export async function readBytes(
-  c: Pick<Context, 'env' | 'req'>,
-  maxBytes: number,
-): Promise<Uint8Array | RequestError> {
+export async function readBytes(c: Asking, maxBytes: number): Promise<Uint8Array | RequestError> {
   const { req } = c
   const tooLarge = { kind: 'body_too_large', maxBytes } as const
   if (Number(req.header('content-length')) > maxBytes) return tooLarge
@@ -39,7 +35,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  * is not in UTF-8, or ended early because the caller left. Refuses any other body.
  */
 export async function readJson(
-  c: Pick<Context, 'env' | 'req'>,
+  c: Asking,
   maxBytes: number,
   limits?: Parameters<typeof parseJsonText>[1],
 ): Promise<Json | undefined> {
@@ -53,7 +49,7 @@ export async function readJson(
   }
 }
 
-const unreadable = (c: Pick<Context, 'env' | 'req'>, isRead: boolean): RequestError =>
+const unreadable = (c: Asking, isRead: boolean): RequestError =>
   isRead && !new Caller(c).aborted
     ? { kind: 'body_consumed' }
     : { kind: 'body_malformed', reason: 'ended early' }

@@ -6,22 +6,22 @@ type NodeBindings = {
   readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null }
 }
 
+export type Asking = Pick<Context, 'env' | 'req' | 'get'>
+
 /**
- * Tells whether the caller has left. On Node, its socket tells: an abort signal would cost one more
+ * Tells whether the caller has left, or the access of the caller has ended. On Node, its socket tells: an abort signal would cost one more
  * kilobyte for every waiting caller.
  */
 export class Caller {
-  readonly #c: Pick<Context, 'env' | 'req'>
-  readonly #requester: Requester | undefined
+  readonly #c: Asking
 
-  /** With `requester`, a caller whose access has ended has left, too. */
-  constructor(c: Pick<Context, 'env' | 'req'>, requester?: Requester) {
+  constructor(c: Asking) {
     this.#c = c
-    this.#requester = requester
   }
 
   get aborted(): boolean {
-    if (this.#requester?.hasEnded?.()) return true
+    const requester = this.#c.get('requester') as Requester | undefined
+    if (requester?.hasEnded?.()) return true
     const { env, req } = this.#c
     return (env as NodeBindings | undefined)?.incoming?.socket?.destroyed ?? req.raw.signal.aborted
   }

@@ -46,7 +46,7 @@ export const senderOf = <E extends KitEnv>(c: Context<E>) => ({
   idempotencyKey: c.req.header('idempotency-key'),
   traceparent: c.req.header('traceparent'),
   tracestate: c.req.header('tracestate'),
-  abort: new Caller(c, c.get('requester')),
+  abort: new Caller(c),
   sentBy: c.get('requester').sentBy,
 })
 export type Sender = ReturnType<typeof senderOf>

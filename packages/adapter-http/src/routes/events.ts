@@ -63,7 +63,7 @@ async function readOrWait(
   { after, wait, limit }: z.output<typeof read>,
 ): Promise<Response> {
   const { events, policy } = service
-  const caller = new Caller(c, c.get('requester'))
+  const caller = new Caller(c)
   let cursor = after
   for (let leftMs = wait * 1_000; ;) {
     const waitMs = Math.min(leftMs, policy.stream.keyCheckMs)

@@ -86,7 +86,7 @@ export const searchRoutes = (d: HttpDeps) => {
           ...given(wanted),
           limit,
           cursor,
-          abort: new Caller(c, c.get('requester')),
+          abort: new Caller(c),
         }),
     ),
   )
@@ -138,7 +138,7 @@ export const messageRoutes = (d: HttpDeps) => {
           const preferences = readPrefer(c.req.header('prefer'))
           const applied = appliedOf(preferences, { maxWaitMs: policy.syncWaitMs, isAsync: false })
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
-          const abort = new Caller(c, c.get('requester'))
+          const abort = new Caller(c)
           const found = messages.get({ ...byAccess(c, messageRef(c)), waitMs, abort })
           return chain(found, (message) => reply(c, 200, shownMessage(message), applied))
         },

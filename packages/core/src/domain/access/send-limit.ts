@@ -58,26 +58,22 @@ type Sender = {
 export function tokenTakes(
   byDefault: SendLimits,
   own: SendLimits | undefined,
-  sender: Sender,
+  { projectId, apiKeyId, caller }: Sender,
 ): TokenTake[] {
-  const { projectId, caller } = sender
-  const bucket = bucketOf(sender)
-  const project = own?.project ?? byDefault.project
   const key = own?.key ?? byDefault.key
   return [
-    ...(project
-      ? [{ bucket: `project ${projectId}`, of: 'project', limit: project } as const]
-      : []),
-    ...(key && bucket !== undefined
-      ? [{ bucket, of: caller === undefined ? 'key' : 'caller', limit: key } as const]
-      : []),
+    ...takeOf('project', projectId, own?.project ?? byDefault.project),
+    ...(caller === undefined
+      ? takeOf('key', apiKeyId, key)
+      : takeOf('caller', `${projectId} ${caller}`, key)),
   ]
 }
 
-function bucketOf({ projectId, apiKeyId, caller }: Sender): string | undefined {
-  if (caller !== undefined) return `caller ${projectId} ${caller}`
-  return apiKeyId === undefined ? undefined : `key ${apiKeyId}`
-}
+const takeOf = (
+  of: TokenTake['of'],
+  name: string | undefined,
+  limit: SendLimit | undefined,
+): TokenTake[] => (limit && name !== undefined ? [{ bucket: `${of} ${name}`, of, limit }] : [])
 
 /**
  * Takes one token from each bucket, or from none. A stored time that lies too far ahead counts as
