@@ -1107,6 +1107,8 @@ export interface components {
        */
       readonly graceMs?: number | null
     }
+    /** @enum {string} */
+    readonly DeliveryStatusFilter: 'pending' | 'delivered' | 'exhausted' | 'cancelled' | 'failed'
     readonly DeliveryPage: {
       readonly data: readonly components['schemas']['Delivery'][]
       /** @description Send it as `?cursor=`. Null on the last page. */
@@ -1907,7 +1909,7 @@ export interface components {
        */
       readonly webhookId?: string | null
       readonly event?: components['schemas']['EventType'] | null
-      readonly status?: components['schemas']['DeliveryStatus'] | null
+      readonly status?: components['schemas']['DeliveryStatusFilter'] | null
       /**
        * Format: date-time
        * @description Inclusive.
@@ -1955,7 +1957,7 @@ export interface components {
       /** Format: uuid */
       readonly webhookId?: string
       readonly event?: components['schemas']['EventType']
-      readonly status: components['schemas']['DeliveryStatus']
+      readonly status: components['schemas']['DeliveryStatusFilter']
       readonly lastAnswer?: components['schemas']['ResponseClass']
       /** Format: date-time */
       readonly createdAfter?: string

@@ -26,6 +26,7 @@ export type {
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStatus,
+  DeliveryStatusFilter,
   FoundMessage,
   Input,
   InputAnswer,

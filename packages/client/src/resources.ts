@@ -58,6 +58,7 @@ export type WebhookChange = Schemas['WebhookChange']
 export type CreatedWebhook = Schemas['CreatedWebhook']
 
 export type DeliveryStatus = Schemas['DeliveryStatus']
+export type DeliveryStatusFilter = Schemas['DeliveryStatusFilter']
 export type Delivery = Schemas['Delivery']
 export type DeliveryAttempt = Schemas['DeliveryAttempt']
 export type DeliveryDetail = Schemas['DeliveryDetail']
@@ -67,7 +68,7 @@ export type DeliveryFilter = {
   readonly messageId?: string
   readonly sessionId?: string
   readonly event?: string
-  readonly status?: DeliveryStatus
+  readonly status?: DeliveryStatusFilter
   readonly createdAfter?: string
   readonly createdBefore?: string
 }

@@ -915,7 +915,7 @@ describe('recovering', () => {
       await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text(),
     ).toContain('No delivery matches')
     const exhausted = await (await get(path, cookie)).text()
-    expect(exhausted).toMatch(/Status exhausted\.[^]*next attempt have the status pending/)
+    expect(exhausted).toMatch(/Status exhausted\.[^]*status failed also covers/)
     expect(sender.requests).toHaveLength(sent)
   })
 

@@ -67,7 +67,11 @@ export {
 } from './domain/values/instant.js'
 export { MAX_SEARCHED_TEXT, type Limits } from './domain/values/limits.js'
 export { settingsIn, valueRule, type Setting, type Settings } from './domain/values/setting.js'
-export { deliveryStatusOf, type RetryPolicy } from './domain/webhooks/delivery.js'
+export {
+  DELIVERY_STATUSES,
+  deliveryStatusOf,
+  type RetryPolicy,
+} from './domain/webhooks/delivery.js'
 export { recoverySettings, type RecoverySettings } from './domain/webhooks/recovery.js'
 export { sendingSettings } from './domain/webhooks/sending.js'
 export {

@@ -54,14 +54,16 @@ const send = (agent: string, rest: string): Promise<Sent> =>
 
 /** A receiver that answers 500 with a long text. */
 async function brokenReceiver() {
-  const server = createServer((_request, response) => response.writeHead(500).end('x'.repeat(201)))
+  let status = 500
+  const server = createServer((_, response) => response.writeHead(status).end('x'.repeat(201)))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const close = async () => {
     server.close()
     server.closeAllConnections()
     await once(server, 'close')
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close }
+  const repair = () => void (status = 200)
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close, repair }
 }
 
 describe.each(environments)('the commands on %s', SLOWLY, (place, environment) => {
@@ -207,6 +209,21 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
       'No exhausted delivery matches. To recover others, use --status.\n',
     )
     await on(`webhooks delete ${webhookId}`)
+  })
+
+  it('recover what failed, and wait for the proof', async () => {
+    const broken = await brokenReceiver()
+    const { id: webhookId } = await on(`webhooks create ${broken.url} --event agent.error`)
+    await on(`webhooks test ${String(webhookId)}`)
+    const failed = `deliveries list --webhook ${String(webhookId)} --status failed`
+    await until(async () => (await on<object[]>(failed)).length === 1)
+    broken.repair()
+    const filter = '--status failed --since 2020-01-31 --answer 5xx'
+    expect(await textOf(`deliveries recover ${String(webhookId)} ${filter} --wait`)).toMatch(
+      /^1 of 1 accepted by 20\S+Z\.\n$/,
+    )
+    await on(`webhooks delete ${String(webhookId)}`)
+    await broken.close()
   })
 
   it('find the failed delivery of a message and the answer of its receiver', async () => {

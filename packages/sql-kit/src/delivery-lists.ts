@@ -7,6 +7,7 @@ import {
   toPage,
   WAITING,
   type AttemptRow,
+  type DeliveryFilterStatus,
   type DeliveryRow,
   type LastFailure,
   type PageOf,
@@ -160,10 +161,7 @@ export const deliveryListSql =
     const { webhookId, messageId, sessionId, event, status } = filter
     const { createdAfter, createdBefore, lastAnswer, lock } = filter
     const conditions = [readBy(filter, d), behindStart(filter), upToLast(filter)]
-    if (status !== undefined)
-      conditions.push(
-        status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status',
-      )
+    if (status !== undefined) conditions.push(`(${withStatus(status)})`)
     if (webhookId !== undefined) conditions.push(`${d.plain('d.webhook_seq')} = ${webhook(d)}`)
     if (messageId !== undefined) conditions.push('e.message_id = @messageId')
     if (sessionId !== undefined) conditions.push(`${d.plain('e.session_id')} = @sessionId`)
@@ -178,6 +176,13 @@ export const deliveryListSql =
     return `select ${deliveryList(d)} ${from} where ${conditions.join(' and ')}
       ${newestFirst(filter)} ${atMost('@rows')} ${lock ? d.lock('update of d') : ''}`
   }
+
+/** `hasStatus` of core. */
+function withStatus(status: DeliveryFilterStatus): string {
+  const open = "d.state in ('pending', 'sending')"
+  if (status === 'failed') return `d.state = 'exhausted' or ${open} and d.step > 0`
+  return status === 'pending' ? open : 'd.state = @status'
+}
 
 /** The deliveries of a message or a session are found by its events, and come in their order. */
 const isByEvent = ({ deliveryId, messageId, sessionId }: ListFilter): boolean =>

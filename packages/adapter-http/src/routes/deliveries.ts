@@ -16,8 +16,8 @@ import { id, paging, query, storableText } from '../schemas.js'
 import {
   deliveryDetailSchema,
   deliverySchema,
-  deliveryStatusSchema,
   eventTypeSchema,
+  statusFilterSchema,
 } from '../wire/delivery.js'
 
 const described = requestFields<RecoverySettings>(recoverySettings)
@@ -25,7 +25,7 @@ const described = requestFields<RecoverySettings>(recoverySettings)
 export const recoveryFilter = {
   ...described,
   event: described.event.meta({ shown: eventTypeSchema }),
-  status: described.status.meta({ shown: deliveryStatusSchema }),
+  status: described.status.meta({ shown: statusFilterSchema }),
 }
 const { lastAnswer: _, ...deliveryFilter } = recoveryFilter
 

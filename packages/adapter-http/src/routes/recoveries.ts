@@ -9,7 +9,7 @@ import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
-import { deliveryStatusSchema, eventTypeSchema } from '../wire/delivery.js'
+import { eventTypeSchema, statusFilterSchema } from '../wire/delivery.js'
 import { recoveryFilter } from './deliveries.js'
 
 const responseClassSchema = z.enum(recoverySettings.lastAnswer.enum).meta({ id: 'ResponseClass' })
@@ -37,7 +37,7 @@ const recoverySchema = z
       .object({
         webhookId: uuid.optional(),
         event: eventTypeSchema.optional(),
-        status: deliveryStatusSchema,
+        status: statusFilterSchema,
         lastAnswer: responseClassSchema.optional(),
         createdAfter: at.optional(),
         createdBefore: at,

@@ -1,5 +1,5 @@
 import { UNREACHABLE_ERRORS, type Outcome } from '@org/agent-messaging-core/runtime'
-import { recoverySettings } from '@org/agent-messaging-core/host'
+import { DELIVERY_STATUSES, recoverySettings } from '@org/agent-messaging-core/host'
 import type { CancelReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { at, count, uuid } from './body.js'
@@ -16,9 +16,10 @@ const outcomes = [
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
 export const eventTypeSchema = z.enum(recoverySettings.event.enum).meta({ id: 'EventType' })
-export const deliveryStatusSchema = z
+const deliveryStatusSchema = z.enum(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' })
+export const statusFilterSchema = z
   .enum(recoverySettings.status.enum)
-  .meta({ id: 'DeliveryStatus' })
+  .meta({ id: 'DeliveryStatusFilter' })
 export const unreachableErrorSchema = z.enum(UNREACHABLE_ERRORS).meta({ id: 'UnreachableError' })
 
 export const deliverySchema = z

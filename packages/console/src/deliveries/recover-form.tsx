@@ -55,7 +55,7 @@ export function RecoverPreview({
         <h2 id="matches">No delivery matches</h2>
         <p class="muted">{describe(filter, zone)}</p>
         {filter.status === 'exhausted' && (
-          <p>Failed deliveries that wait for their next attempt have the status pending.</p>
+          <p>The status failed also covers deliveries that have retries left.</p>
         )}
       </section>
     )

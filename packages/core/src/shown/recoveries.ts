@@ -1,5 +1,5 @@
 import { toIso, toIsoIfSet } from '../domain/values/instant.js'
-import type { DeliveryStatus } from '../domain/webhooks/delivery.js'
+import type { DeliveryFilterStatus } from '../domain/webhooks/delivery.js'
 import type { RecoverySettings, RecoveryState } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
 
@@ -12,7 +12,7 @@ export type ShownRecovery = Omit<
   /** Present if the status is `failed`. */
   readonly failure?: 'webhook_deleted'
   readonly filter: Omit<RecoverySettings, 'status' | 'createdAfter' | 'createdBefore'> & {
-    readonly status: DeliveryStatus
+    readonly status: DeliveryFilterStatus
     readonly createdAfter?: string | undefined
     readonly createdBefore: string
   }

@@ -72,10 +72,12 @@ export type { Sealed } from '../domain/values/sealed.js'
 export { orderKeyOf } from '../domain/webhooks/delivery-order.js'
 export {
   decideRedelivery,
+  hasStatus,
   keepsOrder,
   type AfterAttempt,
   type CancelReason,
   type DeliveryAttempt,
+  type DeliveryFilterStatus,
   type DeliveryState,
   type DeliveryStatus,
   type LastFailure,

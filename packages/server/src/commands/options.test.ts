@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instant, jsonFile } from './options.js'
+import { instant, jsonFile, since } from './options.js'
 
 describe('a time on the command line', () => {
   it.each([
@@ -16,6 +16,19 @@ describe('a time on the command line', () => {
       expect(() => instant(text)).toThrow('Expected a time such as')
     },
   )
+})
+
+it.each([
+  ['10:00', 0, 10],
+  ['9:30', 0, 9.5],
+  ['12:00', 0, 12],
+  ['23:15', 1, 23.25],
+])('the time of the day %s is the last one', (text, daysAgo, hours) => {
+  const now = new Date(2030, 0, 31, 12, 0)
+  const midnight = new Date(2030, 0, 31 - daysAgo)
+  expect(since(text, now)).toBe(new Date(midnight.getTime() + hours * 3_600_000).toISOString())
+  expect(() => since('25:00', now)).toThrow('Expected a time such as')
+  expect(since('2030-01-30', now)).toBe('2030-01-30T00:00:00.000Z')
 })
 
 it('JSON where a file is expected is refused with a hint', () => {

@@ -72,6 +72,16 @@ export const limitOption = (what: string) =>
 
 const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
 
+/** Parses an instant, or a time of the day of this machine, which is the last one before `now`. */
+export function since(text: string, now = new Date()): string {
+  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
+  if (hour === undefined) return instant(text)
+  const at = new Date(now)
+  at.setHours(Number(hour), Number(minute), 0, 0)
+  if (at > now) at.setDate(at.getDate() - 1)
+  return at.toISOString()
+}
+
 /**
  * Parses an ISO 8601 date (midnight UTC) or instant. `Date.parse` alone would also accept `7` and
  * read 1.2.2030 as the second of January.

@@ -1,9 +1,9 @@
 import type { Instant } from '@org/agent-messaging-core'
-import { deliveryStatusOf } from '@org/agent-messaging-core/host'
-import type {
-  DeliveryState,
-  WebhookEvent,
-  RedeliverFilter,
+import {
+  hasStatus,
+  type DeliveryState,
+  type WebhookEvent,
+  type RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
 import type { DeliveryRow, Memory } from './memory.js'
 
@@ -65,7 +65,7 @@ export function matches(
     isEqual(filter.messageId, event?.messageId) &&
     isEqual(filter.sessionId, event?.sessionId) &&
     isEqual(filter.event, name) &&
-    isEqual(filter.status, deliveryStatusOf(state)) &&
+    (filter.status === undefined || hasStatus(state, filter.status)) &&
     createdAt >= createdAfter &&
     createdAt < createdBefore &&
     isEqual<string>(filter.lastAnswer, lastAnswerOf(row))

@@ -4,8 +4,10 @@ import {
   decideRedelivery,
   defaultRetryPolicy,
   deliveryStatusOf,
+  hasStatus,
   keepsOrder,
   shownUrl,
+  type DeliveryState,
   type Outcome,
   type SendingDelivery,
 } from './delivery.js'
@@ -172,4 +174,16 @@ it.each([
   ['queue:orders?key=secret', 'queue:orders'],
 ])('shows the URL %s as %s', (url, shown) => {
   expect(shownUrl(url)).toBe(shown)
+})
+
+it.each<[DeliveryState, boolean]>([
+  [{ kind: 'exhausted', exhaustedAt: 1 }, true],
+  [{ kind: 'pending', nextAttemptAt: 1, step: 1 }, true],
+  [{ kind: 'sending', leaseUntil: 1, step: 2 }, true],
+  [{ kind: 'pending', nextAttemptAt: 1, step: 0 }, false],
+  [{ kind: 'waiting', blockedBy: 'd' }, false],
+  [{ kind: 'delivered', deliveredAt: 1 }, false],
+])('%j counts as failed: %s', (state, isFailed) => {
+  expect(hasStatus(state, 'failed')).toBe(isFailed)
+  expect(hasStatus(state, deliveryStatusOf(state))).toBe(true)
 })

@@ -52,10 +52,25 @@ export type SendingDelivery = WebhookDelivery & {
   readonly state: Extract<DeliveryState, { kind: 'sending' }>
 }
 
+export const DELIVERY_STATUSES = [
+  'pending',
+  'delivered',
+  'exhausted',
+  'cancelled',
+] as const satisfies readonly DeliveryStatus[]
+
 /** `sending` and `waiting` are `pending` on the wire: a claim is internal. */
 export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending' | 'waiting'>
 export const deliveryStatusOf = (state: DeliveryState): DeliveryStatus =>
   state.kind === 'sending' || state.kind === 'waiting' ? 'pending' : state.kind
+
+/** `failed`: exhausted, or attempted without success since its schedule began. */
+export type DeliveryFilterStatus = DeliveryStatus | 'failed'
+
+export function hasStatus(state: DeliveryState, status: DeliveryFilterStatus): boolean {
+  if (status !== 'failed') return deliveryStatusOf(state) === status
+  return state.kind === 'exhausted' || ('step' in state && state.step > 0)
+}
 
 /** One HTTP request for a delivery. `attemptNumber` counts from 1. */
 export type DeliveryAttempt = {

@@ -1,6 +1,6 @@
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
-import type { DeliveryStatus } from './delivery.js'
+import { DELIVERY_STATUSES, type DeliveryFilterStatus } from './delivery.js'
 import { EVENT_NAMES, type EventName } from './event.js'
 
 /** Chooses the deliveries that a recovery sends again. */
@@ -10,7 +10,7 @@ export type RecoverySettings = {
   /** Only deliveries of events with this name. */
   readonly event?: EventName
   /** Only deliveries in this state. */
-  readonly status?: DeliveryStatus
+  readonly status?: DeliveryFilterStatus
   /** Only deliveries that were created at this time or later. */
   readonly createdAfter?: Instant
   /** Only deliveries that were created before this time. */
@@ -36,8 +36,9 @@ export const recoverySettings = {
   },
   status: {
     type: 'string',
-    enum: ['pending', 'delivered', 'exhausted', 'cancelled'],
-    description: 'The status of the delivery.',
+    enum: [...DELIVERY_STATUSES, 'failed'],
+    description:
+      'The status of the delivery. `failed`: exhausted, or attempted without success, with retries left.',
   },
   createdAfter: { type: 'number', format: 'date-time', description: 'Inclusive.' },
   createdBefore: { type: 'number', format: 'date-time', description: 'Exclusive.' },

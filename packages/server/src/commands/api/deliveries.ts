@@ -1,7 +1,7 @@
 import type {
   Delivery,
   DeliveryAttempt,
-  DeliveryStatus,
+  DeliveryStatusFilter,
   NewRecovery,
   Recovery,
 } from '@org/agent-messaging-client'
@@ -10,7 +10,7 @@ import { recoverySettings } from '@org/agent-messaging-core/host'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
-import { instant, limitOption } from '../options.js'
+import { instant, limitOption, since } from '../options.js'
 import { fieldTable, table, loggedProgress } from '../output.js'
 import { type Names, namesOf, withName } from './names.js'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,10 +18,15 @@ import { OperatorError, orFail } from '../../operator-error.js'
 import { orRefusal } from '../client-error.js'
 
 type Filters = {
-  readonly status?: DeliveryStatus
+  readonly status?: DeliveryStatusFilter
   readonly event?: string
   readonly after?: string
   readonly before?: string
+  readonly since?: string
+}
+type RecoverOptions = Filters & {
+  readonly answer?: NonNullable<NewRecovery['lastAnswer']>
+  readonly wait?: true
 }
 type ListOptions = Filters & {
   readonly webhook?: string
@@ -91,13 +96,25 @@ export function addDeliveries(program: Command): void {
   })
   const recover = addApiCommand(deliveries, 'recover [webhook]', {
     about: 'resend the exhausted deliveries of one or all webhooks, or with --status others',
-    examples: [`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`],
+    examples: [
+      `agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`,
+      'agent-messaging deliveries recover --status failed --since 10:00 --answer 5xx --wait',
+    ],
     thing: (id) => (id === undefined ? 'the deliveries' : `the deliveries of webhook ${id}`),
-    call: (backend: Invocation<Filters>, webhookId?: string) =>
-      recovered(backend, given({ webhookId, ...filterOf(backend.options) })),
+    call: (backend: Invocation<RecoverOptions>, webhookId?: string) => {
+      const { answer, wait } = backend.options
+      const filter = given({ webhookId, lastAnswer: answer, ...filterOf(backend.options) })
+      return recovered(backend, filter, wait)
+    },
     text: recoveryText,
   })
   withFilters(recover)
+    .addOption(
+      new Option('--answer <class>', 'only deliveries whose last answer is of this class').choices(
+        recoverySettings.lastAnswer.enum,
+      ),
+    )
+    .option('--wait', 'wait until each delivery has ended, and show how many were accepted')
 }
 
 const delivery = (id: string) => `delivery ${id}`
@@ -124,11 +141,16 @@ const withFilters = (command: Command): Command =>
       instant,
     )
     .option('--before <time>', 'only deliveries created before this time', instant)
+    .addOption(
+      new Option('--since <time>', 'as --after, also a time of the day, such as 10:00')
+        .argParser((text: string) => since(text))
+        .conflicts('after'),
+    )
 
-const filterOf = ({ status, event, after, before }: Filters) => ({
+const filterOf = ({ status, event, after, before, since: from }: Filters) => ({
   status,
   event,
-  createdAfter: after,
+  createdAfter: after ?? from,
   createdBefore: before,
 })
 
@@ -164,30 +186,46 @@ const startOf = (text: string, length: number) =>
 const LOOK_MS = 500
 
 /** Starts a recovery and follows it. A server finishes the recovery if this command ends. */
-async function recovered(backend: Backend, filter: NewRecovery): Promise<Recovery> {
-  const recovery = await followed(backend, await backend.client.recoveries.start(filter))
+async function recovered(backend: Backend, filter: NewRecovery, wait = false): Promise<Recovery> {
+  const started = await backend.client.recoveries.start(filter)
+  const recovery = await followed(backend, started, wait)
   const { id, status, failure = 'unknown' } = recovery
   if (status !== 'failed') return recovery
   throw new OperatorError(`recovery ${id} failed: ${failure.replaceAll('_', ' ')}`)
 }
 
-function recoveryText({ filter, matched, redelivered, status }: Recovery) {
+function recoveryText(recovery: Recovery) {
+  const { filter, matched, redelivered, status } = recovery
   const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
   if (matched === 0)
     return `No ${filter.status ?? 'exhausted'} delivery matches. To recover others, use --status.${end}`
+  if (status === 'done') return resultOf(recovery)
   const due = redelivered === 1 ? '1 delivery is' : `${redelivered} deliveries are`
   const others = matched > redelivered ? ' The others were due already or being sent.' : ''
   return `${due} due again. A running server sends them.${others}${end}`
 }
 
+function resultOf({ redelivered, delivered, exhausted, cancelled, finishedAt = '' }: Recovery) {
+  const others = [
+    exhausted > 0 && ` ${exhausted} out of retries.`,
+    cancelled > 0 && ` ${cancelled} cancelled.`,
+  ]
+  return `${delivered} of ${redelivered} accepted by ${finishedAt}.${others.filter(Boolean).join('')}`
+}
+
 /** Does pages here if the command has the database. Other processes can do pages too. */
-async function followed({ client, service }: Backend, started: Recovery): Promise<Recovery> {
+async function followed(
+  { client, service }: Backend,
+  started: Recovery,
+  wait: boolean,
+): Promise<Recovery> {
   const progress = loggedProgress()
   const failure = `cannot follow recovery ${started.id}, which a running server continues`
   let recovery = started
-  while (recovery.status === 'running') {
-    const { matched, redelivered } = recovery
-    progress.show(`${matched} deliveries found, ${redelivered} of them are due again…`)
+  while (recovery.status === 'running' || (wait && recovery.status === 'sending')) {
+    const { matched, redelivered, delivered } = recovery
+    const shown = recovery.status === 'sending' ? `, ${delivered} accepted` : ''
+    progress.show(`${matched} deliveries found, ${redelivered} of them are due again${shown}…`)
     const advanced =
       service && (await orFail(service.host.advanceRecovery(), 'cannot continue the recovery'))
     if (!advanced) await sleep(LOOK_MS)

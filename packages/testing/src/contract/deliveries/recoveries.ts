@@ -166,6 +166,29 @@ export function recoveriesSuite(it: StorageTest): void {
     expect((await recoveries.get(OTHER_PROJECT_ID, other.id))?.matched).toBe(0)
   })
 
+  it('finds failed deliveries, with and without retries left', async ({ storage, scene }) => {
+    const { claimed, read } = await sending(storage, scene, 4)
+    const [one, two, three] = claimed
+    if (!one || !two || !three) throw new Error('no delivery was claimed')
+    await recordEnd(storage, one, exhaustedAt(later))
+    await recordEnd(storage, two, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
+    await recordEnd(storage, three, deliveredAt(later))
+    const filter = { status: 'failed', createdBefore: later } as const
+    const { data } = await storage.deliveries.list(
+      { projectId: PROJECT_ID, ...filter },
+      { limit: 9 },
+    )
+    expect(data.map(({ id }) => id)).toEqual(
+      [one, two]
+        .map(({ delivery }) => delivery.id)
+        .toSorted()
+        .toReversed(),
+    )
+    const { id } = await created(storage, { filter })
+    await advanceAll(storage, 100)
+    expect(await read(id)).toMatchObject({ matched: 2, redelivered: 2, waiting: 2 })
+  })
+
   it('fails when its webhook is deleted', async ({ storage, scene }) => {
     const webhook = await exhausted(storage, scene, 3)
     const recovery = await created(storage, {
