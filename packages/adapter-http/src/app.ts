@@ -18,7 +18,7 @@ import { cronRoutes, healthRoutes, metricsRoutes } from './routes/operator.js'
 import { portalRoutes } from './routes/portal-links.js'
 import { principalRoutes } from './routes/principals.js'
 import { projectKeyRoutes, projectRoutes } from './routes/projects.js'
-import { recoveryRoutes } from './routes/recoveries.js'
+import { recoveryDecisionRoutes, recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
 import { sessionTokenRoutes } from './routes/session-tokens.js'
@@ -45,6 +45,7 @@ const ROUTES = [
   deliveryRoutes,
   eventRoutes,
   recoveryRoutes,
+  recoveryDecisionRoutes,
   principalRoutes,
   keyRoutes,
   sessionTokenRoutes,

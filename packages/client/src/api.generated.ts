@@ -1921,15 +1921,20 @@ export interface components {
        */
       readonly createdBefore?: string | null
       readonly lastAnswer?: components['schemas']['ResponseClass'] | null
+      /**
+       * @description Sends one delivery first, and pauses if it is not accepted.
+       * @default false
+       */
+      readonly tryFirst?: boolean | null
     }
     readonly Recovery: {
       /** Format: uuid */
       readonly id: string
       /**
-       * @description `running` looks for matches. `sending` waits until each delivery is accepted or has failed.
+       * @description `running` looks for matches. `sending` waits until each delivery is accepted or has failed. `trying` sends one delivery first. `paused`: it was not accepted; continue or cancel.
        * @enum {string}
        */
-      readonly status: 'running' | 'sending' | 'done' | 'cancelled' | 'failed'
+      readonly status: 'running' | 'trying' | 'paused' | 'sending' | 'done' | 'cancelled' | 'failed'
       /**
        * @description Present if the status is `failed`.
        * @enum {string}
@@ -1948,6 +1953,8 @@ export interface components {
       readonly exhausted: number
       /** @description Cancelled, erased, or made due again by a newer recovery. */
       readonly cancelled: number
+      /** @description The attempt that paused the recovery. Only when you read one recovery. */
+      readonly tried?: components['schemas']['DeliveryAttempt']
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */
@@ -2185,6 +2192,7 @@ export interface components {
       | 'agent.deleted'
       | 'recovery.started'
       | 'recovery.cancelled'
+      | 'recovery.continued'
       | 'portal.created'
       | 'portal.ended'
       | 'session.erased'

@@ -58,5 +58,6 @@ export function recoveriesOf(http: Http) {
     get: (id: string): Promise<Recovery> => http.get(path(id)),
     list: (page?: PageInput): List<Recovery> => listOf(http, '/v1/recoveries', page),
     cancel: (id: string): Promise<Recovery> => http.post(path(id, '/cancel')),
+    continue: (id: string): Promise<Recovery> => http.post(path(id, '/continue')),
   }
 }

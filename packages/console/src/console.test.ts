@@ -1007,6 +1007,25 @@ describe('recovering', () => {
     expect((await post(path, {}, { origin: ORIGIN, cookie })).status).toBeLessThan(400)
   })
 
+  it('tries one, shows its answer, and sends the others when told to', async () => {
+    const { get, post, path, cookie, sender, clock } = await withDelivered(3)
+    const headers = { origin: ORIGIN, cookie }
+    const preview = await (await get(`${path}?status=delivered`, cookie)).text()
+    expect(preview).toContain('Try one, then send all')
+    const sent = sender.requests.length
+    sender.script({ kind: 'refused', statusCode: 500, responseBody: 'no <column>' })
+    const started = await post(path, { ...hidden(preview), try: 'first' }, headers)
+    const place = (started.headers.get('location') ?? '').replace(/\?.*/, '')
+    await clock.advance(1_000)
+    expect(sender.requests).toHaveLength(sent + 1)
+    const paused = await (await get(place, cookie)).text()
+    expect(paused).toMatch(/The receiver answered 500[^]*<q>no &lt;column&gt;<\/q>/)
+    expect((await post(`${place}/continue`, {}, headers)).headers.get('location')).toBe(place)
+    await clock.advance(1_000)
+    expect(sender.requests).toHaveLength(sent + 3)
+    expect(await (await get(place, cookie)).text()).toContain('2 of 3 accepted')
+  })
+
   it('cancels a running recovery', async () => {
     const { get, post, path, cookie, service } = await withDelivered(3)
     await service.stop()

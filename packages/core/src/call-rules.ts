@@ -150,8 +150,9 @@ const CHECKS: Grouped = {
     skip: DELIVERY,
   },
   recoveries: {
-    start: { ...PROJECT, filter: optional(object) },
+    start: { ...PROJECT, filter: optional(object), tryFirst: optional(boolean) },
     cancel: RECOVERY,
+    continue: RECOVERY,
     get: RECOVERY,
     list: PROJECT,
   },

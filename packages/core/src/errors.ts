@@ -97,6 +97,7 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
   delivery_busy: ['The delivery is being sent now', 'Try again later'],
   delivery_final: ['The delivery is final and cannot be cancelled or skipped'],
   recovery_final: ['The recovery has found all matches and cannot be cancelled'],
+  recovery_not_paused: ['The recovery is not paused, so it cannot continue'],
   input_closed: ['The question has another answer, or its message no longer waits'],
   message_final: ['The message is final and cannot be cancelled'],
   message_not_retryable: ['Only a failed or cancelled message can be retried'],

@@ -80,6 +80,7 @@ import type { Policy } from './policy.js'
 import type { AuditFilter } from './ports/audit-store.js'
 import type { Project } from './ports/credential-store.js'
 import type { DeliveryDetail } from './ports/delivery-store.js'
+import type { DeliveryAttempt } from './domain/webhooks/delivery.js'
 import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
 import type { Page, Unavailable } from './ports/stored.js'
@@ -380,12 +381,18 @@ interface RecoveryCalls {
   start(
     input: StartRecoveryInput,
   ): Answer<Recovery, Invalid | Refusal<'webhook_not_found' | 'too_many_recoveries'>>
-  /** Ends a running recovery. Deliveries that it has made due stay due. */
+  /** Ends the search of a recovery, also of a paused one. Deliveries that it has made due stay due. */
   cancel(
     ref: RecoveryRef & ByActor,
   ): Answer<Recovery, Refusal<'recovery_not_found' | 'recovery_final'>>
-  /** Returns the recovery with its progress. */
-  get(ref: RecoveryRef): Answer<Recovery, Refusal<'recovery_not_found'>>
+  /** Continues a paused recovery. It does not try again first. */
+  continue(
+    ref: RecoveryRef & ByActor,
+  ): Answer<Recovery, Refusal<'recovery_not_found' | 'recovery_not_paused'>>
+  /** `tried`: the last attempt of the delivery that paused the recovery. */
+  get(
+    ref: RecoveryRef,
+  ): Answer<Recovery & { readonly tried?: DeliveryAttempt }, Refusal<'recovery_not_found'>>
   /** Lists recoveries, newest first. */
   list(input: ListInput): Paged<Recovery>
 }

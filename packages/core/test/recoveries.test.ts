@@ -114,6 +114,31 @@ describe('a recovery', () => {
     expect(telemetry.named('recovery.finished')).toMatchObject([{ recoveryId: id, delivered: 1 }])
   })
 
+  it('tries one first, and asks if the receiver does not accept it', async () => {
+    const { service, projectId, sender, stored, clock } = await afterFailures(3)
+    const sent = sender.requests.length
+    sender.script(refused(500))
+    const { id } = await service.recoveries.start({ projectId, tryFirst: true })
+    await clock.advance(1_000)
+    expect(await stored(id)).toMatchObject({
+      state: { kind: 'paused' },
+      tried: { outcome: { kind: 'refused', statusCode: 500 } },
+    })
+    expect(sender.requests).toHaveLength(sent + 1)
+    const ref = { projectId, recoveryId: id }
+    await service.recoveries.continue(ref)
+    await clock.advance(1_000)
+    expect(await stored(id)).toMatchObject({
+      state: { kind: 'done' },
+      delivered: 2,
+      exhausted: 1,
+    })
+    expect((await refusalOf(service.recoveries.continue(ref))).kind).toBe('recovery_not_paused')
+    const again = await service.recoveries.start({ projectId, tryFirst: true })
+    await clock.advance(1_000)
+    expect(await stored(again.id)).toMatchObject({ state: { kind: 'done' }, delivered: 1 })
+  })
+
   it('continues after the storage was away', async () => {
     const { service, projectId, storage, stored, clock, telemetry } = await afterFailures(1)
     storage.fail('recoveries.advance', { times: 2 })

@@ -95,6 +95,7 @@ export const codeByKind: { readonly [K in HttpError['kind']]: ErrorCode } = {
   delivery_busy: 'CONFLICT',
   delivery_final: 'CONFLICT',
   recovery_final: 'CONFLICT',
+  recovery_not_paused: 'CONFLICT',
   input_closed: 'CONFLICT',
   message_final: 'CONFLICT',
   message_not_retryable: 'CONFLICT',

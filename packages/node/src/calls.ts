@@ -226,8 +226,12 @@ export const CALLS = {
     skip: changedDelivery,
   },
   recoveries: {
-    start: { fields: { ...actor, filter: fieldsOf(recoverySettings) }, shown: shownRecovery },
+    start: {
+      fields: { ...actor, tryFirst: true, filter: fieldsOf(recoverySettings) },
+      shown: shownRecovery,
+    },
     cancel: { fields: { ...recovery, ...actor }, shown: shownRecovery },
+    continue: { fields: { ...recovery, ...actor }, shown: shownRecovery },
     get: { fields: recovery, shown: shownRecovery },
     list: { fields: page, shown: shownRecovery },
   },

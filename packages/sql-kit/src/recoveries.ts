@@ -4,12 +4,14 @@ import {
   insertList,
   RECOVERY_COLUMNS,
   RECOVERY_UPDATE,
+  decidedRecovery,
   finishedAtOf,
   recoveryAfterPage,
   recoveryColumns,
   selectList,
   toRecovery,
   toRecoveryTask,
+  triedState,
   type CountedRecoveryRow,
   type Purge,
   type RecoveryRow,
@@ -59,13 +61,15 @@ const selectCounted = (d: Dialect): string => `
     ${countOpen(d, 'd.attempt_count > d.recovery_attempts')} as failing,
     ${['delivered', 'exhausted', 'cancelled'].map((state) => countEnded(d, state)).join()},
     case when r.state = 'sending' and not ${anOpen(d)} then (
-      select max(d.finished_at + 0) ${counted(d)}) end as "lastEndAt"
+      select max(d.finished_at + 0) ${counted(d)}) end as "lastEndAt",
+    case when r.state = 'paused' then (select d.id ${counted(d)} limit 1) end as "triedDeliveryId"
   from ${d.schema}recoveries r`
 const ofProject = (d: Dialect): string => `${selectCounted(d)} where r.project_id = @projectId`
 export const countedRecovery = sql<Ref, CountedRecoveryRow>((d) => `${ofProject(d)} and r.id = @id`)
 export const unsettledRecoveries = sql<{ readonly limit: number }, CountedRecoveryRow>(
   (d) => `
-    ${selectCounted(d)} where r.delivered is null and r.state <> 'running' and not ${anOpen(d)}
+    ${selectCounted(d)} where r.delivered is null and r.state not in ('running', 'trying', 'paused')
+      and not ${anOpen(d)}
     order by r.seq ${atMost('@limit')} ${d.lock('update of r skip locked')}`,
 )
 const settle = sql<Settled>(
@@ -81,10 +85,17 @@ const forgetLeavers = sql<{ readonly seqs: readonly number[] }>(
 /** The row's lock is the claim of the page. It ends with the commit, or with the connection. */
 const next = sql<object, RecoveryRow>(
   (d) => `
-    ${select(d)} where state = 'running' order by last_page_at, seq limit 1
-    ${d.lock('update skip locked')}`,
+    ${select(d)} r where state in ('running', 'trying')
+      and (state = 'running' or redelivered = 0 or not exists (
+        select 1 ${counted(d)} and d.state in ('pending', 'sending')
+          and d.attempt_count <= d.recovery_attempts))
+    order by last_page_at, seq limit 1 ${d.lock('update of r skip locked')}`,
 )
-const countRunning = countIn('recoveries', () => "state = 'running'")
+const accepted = sql<Seq>(
+  ({ schema }) =>
+    `select 1 from ${schema}deliveries where recovery_seq = @seq and state = 'delivered' limit 1`,
+)
+const countRunning = countIn('recoveries', () => "state in ('running', 'trying', 'paused')")
 const webhook = sql<{ readonly webhookId: string }>(
   ({ schema, not }) =>
     `select 1 from ${schema}webhooks where id = @webhookId and ${not('is_deleted')}`,
@@ -124,14 +135,17 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     return row && toRecovery(row)
   }),
   list: read(pagesOf('recoveries', ofProject, toRecovery)),
-  cancel: write(function* (projectId, id, now, audit) {
+  decide: write(function* (projectId, id, decision, now, audit) {
     const ref = { projectId, id }
     const row = yield* one(lock, ref)
-    if (row?.state !== 'running') return row && 'already_final'
+    if (!row) return undefined
+    const task = toRecoveryTask(row)
+    const state = decidedRecovery(task.state, decision, now)
+    if (!state) return 'too_late'
     yield* record(audit)
-    yield* save({ ...toRecoveryTask(row), state: { kind: 'cancelled', finishedAt: now } }, now)
-    const cancelled = yield* one(countedRecovery, ref)
-    return cancelled && toRecovery(cancelled)
+    yield* save({ ...task, state }, now)
+    const decided = yield* one(countedRecovery, ref)
+    return decided && toRecovery(decided)
   }),
   advance: write(function* ({ limit, now }) {
     const row = yield* one(next, {})
@@ -143,7 +157,12 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return yield* save({ ...recovery, state }, now)
     }
-    const page = { limit, ...(cursor !== undefined && { cursor }) }
+    if (recovery.state.kind === 'trying' && recovery.redelivered > 0) {
+      const isAccepted = (yield* run(accepted, { seq: row.seq })) > 0
+      return yield* save({ ...recovery, state: triedState(isAccepted) }, now)
+    }
+    const isTry = recovery.state.kind === 'trying'
+    const page = { limit: isTry ? 1 : limit, ...(cursor !== undefined && { cursor }) }
     const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, row.seq)
     const progress = recoveryAfterPage(recovery, recovered)
     return yield* save({ id, projectId, filter, createdAt, ...progress }, now)

@@ -86,6 +86,40 @@ describe('POST /v1/recoveries', () => {
   })
 })
 
+describe('POST /v1/recoveries/:id/continue', () => {
+  it('sends the others after a first delivery that was not accepted', async () => {
+    const { ask, clock, sender } = await openExhausted()
+    const down = { kind: 'refused', statusCode: 503, responseBody: 'still down' } as const
+    sender.script(refused(500), down)
+    const { data } = (await ask('GET', '/v1/agents')).json
+    const body = { ...aMessage(), sessionId: 'other' }
+    await ask('POST', `/v1/agents/${data[0].id}/messages`, { body })
+    await clock.until(() => sender.requests.length === 2)
+    await clock.advance(40) // until the attempt is stored
+    const { id, status } = (await ask('POST', '/v1/recoveries', { body: { tryFirst: true } })).json
+    expect(status).toBe('trying')
+    const path = `/v1/recoveries/${id}`
+    expect((await ask('POST', `${path}/continue`)).status).toBe(409)
+    await clock.advance(1_000)
+    expect((await ask('GET', path)).json).toMatchObject({
+      status: 'paused',
+      redelivered: 1,
+      tried: { outcome: 'refused', statusCode: 503, responseBody: 'still down' },
+    })
+    expect(await ask('POST', `${path}/continue`)).toMatchObject({
+      status: 200,
+      json: { status: 'running' },
+    })
+    await clock.advance(1_000)
+    expect((await ask('GET', path)).json).toMatchObject({
+      status: 'done',
+      delivered: 1,
+      exhausted: 1,
+    })
+    expect((await ask('POST', `/v1/recoveries/${UNKNOWN_ID}/continue`)).status).toBe(404)
+  })
+})
+
 describe('POST /v1/recoveries/:id/cancel', () => {
   it('ends a running recovery', async () => {
     const { ask, service } = await openExhausted()

@@ -9,7 +9,7 @@ import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
-import { eventTypeSchema, statusFilterSchema } from '../wire/delivery.js'
+import { attemptSchema, eventTypeSchema, statusFilterSchema } from '../wire/delivery.js'
 import { recoveryFilter } from './deliveries.js'
 
 const responseClassSchema = z.enum(recoverySettings.lastAnswer.enum).meta({ id: 'ResponseClass' })
@@ -18,6 +18,11 @@ const newRecovery = fieldsOf(
   nullAsAbsent({
     ...recoveryFilter,
     lastAnswer: recoveryFilter.lastAnswer.meta({ shown: responseClassSchema }),
+    tryFirst: z
+      .boolean()
+      .optional()
+      .describe('Sends one delivery first, and pauses if it is not accepted.')
+      .meta({ default: false }),
   }),
 ).meta({
   id: 'NewRecovery',
@@ -28,9 +33,10 @@ const recoverySchema = z
   .object({
     id: uuid,
     status: z
-      .enum(['running', 'sending', 'done', 'cancelled', 'failed'])
+      .enum(['running', 'trying', 'paused', 'sending', 'done', 'cancelled', 'failed'])
       .describe(
-        '`running` looks for matches. `sending` waits until each delivery is accepted or has failed.',
+        '`running` looks for matches. `sending` waits until each delivery is accepted or has failed. ' +
+          '`trying` sends one delivery first. `paused`: it was not accepted; continue or cancel.',
       ),
     failure: z.enum(['webhook_deleted']).optional().describe('Present if the status is `failed`.'),
     filter: z
@@ -53,6 +59,9 @@ const recoverySchema = z
     delivered: count,
     exhausted: count,
     cancelled: count.describe('Cancelled, erased, or made due again by a newer recovery.'),
+    tried: attemptSchema
+      .optional()
+      .describe('The attempt that paused the recovery. Only when you read one recovery.'),
     createdAt: at,
     finishedAt: at.optional(),
   })
@@ -78,8 +87,14 @@ export const recoveryRoutes = (d: HttpDeps) => {
           refusals: ['webhook_not_found', 'too_many_recoveries'],
           answer: shown('The recovery', recoverySchema, shownRecovery, 202),
         },
-        (c, sent) =>
-          recoveries.start(byActor(c, { projectId: c.get('projectId'), filter: given(sent) })),
+        (c, { tryFirst, ...filter }) =>
+          recoveries.start(
+            byActor(c, {
+              projectId: c.get('projectId'),
+              filter: given(filter),
+              ...given({ tryFirst }),
+            }),
+          ),
       ),
     )
     .get(
@@ -106,17 +121,37 @@ export const recoveryRoutes = (d: HttpDeps) => {
         (c) => recoveries.get(refIn(c, 'recoveryId')),
       ),
     )
+}
+
+export const recoveryDecisionRoutes = (d: HttpDeps) => {
+  const { recoveries } = d.service
+  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d, 'project:webhooks') })
+  const recovery = shown('The recovery', recoverySchema, shownRecovery)
+  return new Hono<Env>()
     .post(
       '/v1/recoveries/:id/cancel',
       route(
         {
           operationId: 'cancelRecovery',
-          summary: 'Cancel a running recovery',
+          summary: 'Cancel a running or paused recovery',
           description: 'Ends the search. Deliveries that are due again stay due.',
           refusals: ['recovery_not_found', 'recovery_final'],
           answer: recovery,
         },
         (c) => recoveries.cancel(byActor(c, refIn(c, 'recoveryId'))),
+      ),
+    )
+    .post(
+      '/v1/recoveries/:id/continue',
+      route(
+        {
+          operationId: 'continueRecovery',
+          summary: 'Continue a paused recovery',
+          description: 'Sends the other matches, although the first delivery was not accepted.',
+          refusals: ['recovery_not_found', 'recovery_not_paused'],
+          answer: recovery,
+        },
+        (c) => recoveries.continue(byActor(c, refIn(c, 'recoveryId'))),
       ),
     )
 }

@@ -46,7 +46,7 @@ export const deliverySchema = z
   })
   .meta({ id: 'Delivery' })
 
-const attemptSchema = z
+export const attemptSchema = z
   .object({
     attemptNumber: count.describe('Starts at 1.'),
     startedAt: at,

@@ -349,9 +349,9 @@ create table agent_messaging.recoveries (
 );
 create index recoveries_project on agent_messaging.recoveries (project_id, seq);
 create index recoveries_running on agent_messaging.recoveries (last_page_at, seq)
-  where state = 'running';
+  where state in ('running', 'trying');
 create index recoveries_unsettled on agent_messaging.recoveries (seq)
-  where delivered is null and state <> 'running';
+  where delivered is null and state not in ('running', 'trying', 'paused');
 create index recoveries_finished on agent_messaging.recoveries (finished_at)
   where finished_at is not null;
 

@@ -83,7 +83,7 @@ const SCANS = [
   'SCAN deliveries USING COVERING INDEX deliveries_due',
   'SCAN deliveries USING COVERING INDEX deliveries_waiting',
   'SCAN q',
-  'SCAN recoveries USING INDEX recoveries_running',
+  'SCAN r USING INDEX recoveries_running',
   'SCAN r USING INDEX recoveries_unsettled',
   'SCAN s USING INDEX sessions_due',
   'SCAN found',

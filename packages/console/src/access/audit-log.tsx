@@ -129,6 +129,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'webhook.rotation_finished': 'webhooks',
   'recovery.started': 'recoveries',
   'recovery.cancelled': 'recoveries',
+  'recovery.continued': 'recoveries',
   'delivery.cancelled': 'deliveries',
   'delivery.redelivered': 'deliveries',
 }

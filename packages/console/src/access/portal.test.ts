@@ -50,6 +50,7 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'POST /console/recover',
     'GET /console/recoveries/:id',
     'POST /console/recoveries/:id/cancel',
+    'POST /console/recoveries/:id/continue',
   ],
   'project:message': [
     'GET /console/conversations',

@@ -1,4 +1,5 @@
 import type { Recovery, Webhook } from '@org/agent-messaging-core'
+import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import {
   type Count,
   countText,
@@ -18,6 +19,8 @@ import { webhookLabel } from '../parts/wording.js'
 import { localTime, useView } from '../parts/zone.js'
 
 const PATH = `${BASE}/recover`
+/** Characters of an answer. */
+const SHOWN = 200
 
 type FormProps = { readonly filter: Filter; readonly webhooks: readonly Webhook[] }
 
@@ -82,6 +85,9 @@ export function RecoverPreview({
         <button class="primary">
           {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
         </button>
+        <button name="try" value="first">
+          Try one, then send all
+        </button>
         <a href={deliveriesPath(filter)}>Show them</a>
       </p>
     </form>
@@ -145,7 +151,7 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
 }
 
 type RecoveryPageProps = {
-  readonly recovery: Recovery
+  readonly recovery: Recovery & { readonly tried?: DeliveryAttempt }
   /** The number of matches before the start, if it was counted. */
   readonly total: number | undefined
 }
@@ -154,8 +160,9 @@ type RecoveryPageProps = {
 export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
   const path = pathOf(useView().c)
   const { id, state, matched, redelivered, createdAt, filter } = recovery
-  const isRunning = state.kind === 'running'
+  const isRunning = state.kind === 'running' || state.kind === 'trying'
   const isOpen = isRunning || state.kind === 'sending'
+  const isPaused = state.kind === 'paused'
   const ended = redelivered - recovery.waiting - recovery.failing
   const [value, max] = isRunning ? [matched, Math.max(total, matched)] : [ended, redelivered]
   const some = (count: number) => count > 0 && formatCount(count)
@@ -187,7 +194,13 @@ export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
         <Status {...recoveryLabel[state.kind]} /> Started <FullTime at={createdAt} />.
         {isOpen && ' The server continues without this page.'}
       </p>
-      {isRunning && (
+      {isPaused && <Tried recovery={recovery} />}
+      {isPaused && (
+        <Post to={`/recoveries/${id}/continue`} id="continue">
+          Send the others
+        </Post>
+      )}
+      {(isRunning || isPaused) && (
         <Post to={`/recoveries/${id}/cancel`} id="cancel">
           Cancel
         </Post>
@@ -212,8 +225,32 @@ export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
   )
 }
 
+/** Shows why a recovery is paused. */
+const Tried = ({ recovery: { tried, triedDeliveryId } }: Pick<RecoveryPageProps, 'recovery'>) => (
+  <p role="alert">
+    The first delivery was not accepted, so the others were not sent.{' '}
+    {tried && tried.outcome.kind !== 'unreachable' && (
+      <>
+        The receiver answered {tried.outcome.statusCode}
+        {tried.outcome.responseBody !== '' && (
+          <>
+            : <q>{tried.outcome.responseBody.slice(0, SHOWN)}</q>
+          </>
+        )}
+        .{' '}
+      </>
+    )}
+    {tried?.outcome.kind === 'unreachable' && (
+      <>The receiver was not reached: {tried.outcome.detail}. </>
+    )}
+    <a href={`${BASE}/deliveries/${triedDeliveryId}`}>Show the delivery</a>
+  </p>
+)
+
 const recoveryLabel: Readonly<Record<Recovery['state']['kind'], Label>> = {
   running: { tone: 'busy', text: 'looking for matches' },
+  trying: { tone: 'busy', text: 'trying one delivery' },
+  paused: { tone: 'bad', text: 'paused' },
   sending: { tone: 'busy', text: 'sending' },
   done: { tone: 'good', text: 'done' },
   cancelled: { tone: 'idle', text: 'cancelled' },

@@ -32,6 +32,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
         actor: c.get('actor'),
         projectId,
         filter: recoveryFilter(projectId, filter),
+        tryFirst: textIn(form, 'try') === 'first',
       })
       const total = textIn(form, 'total')
       const query = /^\d{1,9}$/.test(total) ? `?total=${total}` : ''
@@ -56,6 +57,15 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       const ref = recoveryRef(c)
       const cancelled = service.recoveries.cancel(byActor(c, ref))
       return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
+    })
+
+    .post('/recoveries/:id/continue', mayManage, (c) => {
+      const ref = recoveryRef(c)
+      return showDone(
+        c,
+        service.recoveries.continue(byActor(c, ref)),
+        `/recoveries/${ref.recoveryId}`,
+      )
     })
 }
 

@@ -1,14 +1,18 @@
 import type { AuditEntry } from '../domain/access/audit.js'
 import type { Instant } from '../domain/values/instant.js'
-import type { RecoveryCounts, RecoveryProgress } from '../domain/webhooks/recovery.js'
+import type {
+  RecoveryCounts,
+  RecoveryDecision,
+  RecoveryProgress,
+} from '../domain/webhooks/recovery.js'
 import type { DeliveryFilter } from './delivery-store.js'
 import type { Page, PageOf, Purge, Stored } from './stored.js'
 
 /** Recoveries: tasks that redeliver all matches of a filter, a page per commit. */
 export interface RecoveryStore {
   /**
-   * Creates the recovery. Returns `limit_reached` if the project has `limit` running recoveries
-   * already.
+   * Creates the recovery. Returns `limit_reached` if the project has `limit` recoveries that run,
+   * try or are paused.
    */
   create(
     recovery: RecoveryTask,
@@ -18,13 +22,17 @@ export interface RecoveryStore {
   get(projectId: string, id: string): Stored<Recovery | undefined>
   /** Lists recoveries, newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Recovery>>
-  /** Ends a running recovery. A page that commits at the same time comes before or not at all. */
-  cancel(
+  /**
+   * Changes the state as `decidedRecovery` says. A page that commits at the same time comes before
+   * or not at all.
+   */
+  decide(
     projectId: string,
     id: string,
+    decision: RecoveryDecision,
     now: Instant,
     audit?: AuditEntry,
-  ): Stored<Recovery | 'already_final' | undefined>
+  ): Stored<Recovery | 'too_late' | undefined>
   /**
    * Redelivers the next page, as `DeliveryStore.redeliver` does, of the running recovery whose last
    * page is the oldest. Stores the progress of `recoveryAfterPage` in the same commit, so no number
@@ -32,6 +40,9 @@ export interface RecoveryStore {
    * counts the deliveries that are due again, and no older recovery does. Fails a recovery whose
    * webhook is deleted. Returns the recovery after the page, or undefined if none is running here. A
    * recovery whose page another process does now is skipped.
+   *
+   * A recovery that is `trying` redelivers one delivery. When that was attempted, the next call
+   * changes the state as `triedState` says.
    */
   advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
   /**
@@ -45,7 +56,11 @@ export interface RecoveryStore {
 }
 
 /** The reads return the counts and the state of their moment. */
-export type Recovery = RecoveryTask & RecoveryCounts
+export type Recovery = RecoveryTask &
+  RecoveryCounts & {
+    /** The delivery that was not accepted, of a paused recovery. */
+    readonly triedDeliveryId?: string
+  }
 
 export type RecoveryTask = RecoveryProgress & {
   readonly id: string

@@ -68,7 +68,7 @@ export const shownDeliveryDetail = ({
   attempts: attempts.map(shownAttempt),
 })
 
-const shownAttempt = ({ outcome, ...attempt }: DeliveryAttempt): ShownAttempt => ({
+export const shownAttempt = ({ outcome, ...attempt }: DeliveryAttempt): ShownAttempt => ({
   ...withIso(attempt),
   ...shownOutcome(outcome),
 })

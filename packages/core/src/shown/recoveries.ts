@@ -1,12 +1,13 @@
 import { toIso, toIsoIfSet } from '../domain/values/instant.js'
-import type { DeliveryFilterStatus } from '../domain/webhooks/delivery.js'
+import type { DeliveryAttempt, DeliveryFilterStatus } from '../domain/webhooks/delivery.js'
 import type { RecoverySettings, RecoveryState } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
+import { shownAttempt, type ShownAttempt } from './deliveries.js'
 
 /** A recovery as callers of the API and of the host see it. Times are ISO 8601 in UTC. */
 export type ShownRecovery = Omit<
   Recovery,
-  'projectId' | 'state' | 'filter' | 'cursor' | 'createdAt'
+  'projectId' | 'state' | 'filter' | 'cursor' | 'createdAt' | 'triedDeliveryId'
 > & {
   readonly status: RecoveryState['kind']
   /** Present if the status is `failed`. */
@@ -16,6 +17,8 @@ export type ShownRecovery = Omit<
     readonly createdAfter?: string | undefined
     readonly createdBefore: string
   }
+  /** The attempt that paused the recovery. Only when you read one recovery. */
+  readonly tried?: ShownAttempt
   readonly createdAt: string
   readonly finishedAt?: string
 }
@@ -27,8 +30,10 @@ export const shownRecovery = ({
   createdAt,
   projectId: _,
   cursor: __,
+  triedDeliveryId: ___,
+  tried,
   ...counts
-}: Recovery): ShownRecovery => ({
+}: Recovery & { readonly tried?: DeliveryAttempt }): ShownRecovery => ({
   id,
   status: state.kind,
   ...(state.kind === 'failed' && { failure: state.reason }),
@@ -38,6 +43,7 @@ export const shownRecovery = ({
     createdBefore: toIso(createdBefore),
   },
   ...counts,
+  ...(tried && { tried: shownAttempt(tried) }),
   createdAt: toIso(createdAt),
   ...('finishedAt' in state && { finishedAt: toIso(state.finishedAt) }),
 })

@@ -87,9 +87,12 @@ export {
 export { freezeEvent, isForEndUser, type WebhookEvent } from '../domain/webhooks/event.js'
 export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
 export {
+  decidedRecovery,
   recoveryAfterPage,
   recoveryState,
+  triedState,
   type RecoveryCounts,
+  type RecoveryDecision,
   type ResponseClass,
 } from '../domain/webhooks/recovery.js'
 export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/webhooks/sending.js'

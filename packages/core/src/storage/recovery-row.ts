@@ -8,9 +8,9 @@ import type { Recovery, RecoveryFilter, RecoveryTask } from '../ports/recovery-s
 /** `lastPageAt` gives the running recoveries their turns. At first it is the creation time. */
 export type RecoveryRow = ReturnType<typeof recoveryColumns> & { readonly seq: number }
 
-/** `lastEndAt` is the last end of a delivery. Null if it is not needed. */
+/** `lastEndAt` is the last end of a delivery. It and `triedDeliveryId` are null if not needed. */
 export type CountedRecoveryRow = RecoveryRow &
-  RecoveryCounts & { readonly lastEndAt: number | null }
+  RecoveryCounts & { readonly lastEndAt: number | null; readonly triedDeliveryId: string | null }
 
 export const RECOVERY_COLUMNS = [
   'id',
@@ -50,10 +50,11 @@ export const toRecoveryTask = (row: Omit<RecoveryRow, 'seq'>): RecoveryTask => (
 
 export function toRecovery(row: CountedRecoveryRow): Recovery {
   const task = toRecoveryTask(row)
-  const { waiting, failing, delivered, exhausted, cancelled } = row
+  const { waiting, failing, delivered, exhausted, cancelled, triedDeliveryId } = row
   const counts = { waiting, failing, delivered, exhausted, cancelled }
   const lastEndAt = Math.max(row.lastPageAt, row.lastEndAt ?? 0)
-  return { ...task, ...counts, state: recoveryState(task.state, counts, lastEndAt) }
+  const state = recoveryState(task.state, counts, lastEndAt)
+  return { ...task, ...counts, state, ...(triedDeliveryId !== null && { triedDeliveryId }) }
 }
 
 /** `now` is the time of the commit. */
@@ -77,6 +78,8 @@ export const finishedAtOf = (state: RecoveryState): number | null =>
 function toState({ state: kind, finishedAt, failure }: Omit<RecoveryRow, 'seq'>): RecoveryState {
   switch (kind) {
     case 'running':
+    case 'trying':
+    case 'paused':
     case 'sending':
       return { kind }
     case 'done':

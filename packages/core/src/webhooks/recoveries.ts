@@ -7,6 +7,7 @@ import { rulesOf } from '../domain/values/setting.js'
 import {
   NOTHING_SENT,
   recoverySettings,
+  type RecoveryDecision,
   type RecoverySettings,
 } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
@@ -19,6 +20,8 @@ export type StartRecoveryInput = ByActor & {
   readonly projectId: string
   /** Exhausted deliveries of all webhooks if absent. */
   readonly filter?: RecoverySettings
+  /** Sends one delivery first. If it is not accepted, the recovery pauses. Default: false. */
+  readonly tryFirst?: boolean
 }
 export type RecoveryRef = {
   readonly projectId: string
@@ -29,7 +32,7 @@ const MOST_RUNNING = 20
 
 export const startRecovery =
   (d: Changing & Needs<'recoveryRunner'>) =>
-  ({ projectId, filter = {}, actor }: StartRecoveryInput) =>
+  ({ projectId, filter = {}, tryFirst = false, actor }: StartRecoveryInput) =>
     safeTry(async function* () {
       const problem = broken(rulesOf(recoverySettings, filter))
       if (problem) return problem
@@ -41,7 +44,7 @@ export const startRecovery =
         id: d.ids.next(),
         projectId,
         filter: { ...filter, status, createdBefore: Math.min(createdBefore, now + 1) },
-        state: { kind: 'running' },
+        state: { kind: tryFirst ? 'trying' : 'running' },
         matched: 0,
         redelivered: 0,
         createdAt: now,
@@ -58,29 +61,43 @@ export const startRecovery =
       return ok(recovery)
     })
 
+/** `tried`: the last attempt of a paused recovery's delivery. */
 export const getRecovery =
   (d: Reading) =>
   ({ projectId, recoveryId }: RecoveryRef) =>
-    existing(d.storage.recoveries.get(projectId, recoveryId), 'recovery_not_found')
+    safeTry(async function* () {
+      const recovery = yield* existing(
+        d.storage.recoveries.get(projectId, recoveryId),
+        'recovery_not_found',
+      )
+      const { triedDeliveryId: deliveryId = '' } = recovery
+      const found = deliveryId && (yield* chain(d.storage.deliveries.get(projectId, deliveryId)))
+      const tried = found ? found.attempts.at(-1) : undefined
+      return ok({ ...recovery, ...(tried && { tried }) })
+    })
 
 export const listRecoveries =
   (d: Reading) =>
   ({ projectId, ...page }: ListInput) =>
     ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))
 
-export const cancelRecovery =
-  (d: Changing) =>
+/** Cancels the search of a recovery, or continues a paused recovery. */
+export const decideRecovery =
+  <const K extends string>(
+    d: Changing & Needs<'recoveryRunner'>,
+    decision: RecoveryDecision,
+    tooLate: K,
+  ) =>
   ({ projectId, recoveryId, actor }: RecoveryRef & ByActor) => {
-    const audit = auditEntry(d, {
-      projectId,
-      action: 'recovery.cancelled',
-      targetId: recoveryId,
-      actor,
-    })
-    return chain(d.storage.recoveries.cancel(projectId, recoveryId, d.clock.now(), audit)).andThen(
-      (cancelled) => {
-        if (cancelled === undefined) return fail('recovery_not_found')
-        return cancelled === 'already_final' ? fail('recovery_final') : ok(cancelled)
+    const action = decision === 'cancel' ? 'recovery.cancelled' : 'recovery.continued'
+    const audit = auditEntry(d, { projectId, action, targetId: recoveryId, actor })
+    const now = d.clock.now()
+    return chain(d.storage.recoveries.decide(projectId, recoveryId, decision, now, audit)).andThen(
+      (decided) => {
+        if (decided === undefined) return fail('recovery_not_found')
+        if (decided === 'too_late') return fail(tooLate)
+        d.recoveryRunner.wake()
+        return ok(decided)
       },
     )
   }

@@ -18,6 +18,9 @@ export type RecoveryRunner = {
 
 /** Another process can have created a recovery, and died before its first page. */
 const INTERVAL_MS = 5_000
+/** For this time, the first attempt of a recovery is looked for more often. */
+const TRY_MS = 60_000
+const TRY_INTERVAL_MS = 250
 /** Deliveries per commit. Other writes run between two commits. */
 const PAGE = 200
 const MOST_PAGES = 10
@@ -27,11 +30,15 @@ export function createRecoveryRunner(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'stopping'>,
   deliverySender: Pick<DeliverySender, 'wake'>,
 ): RecoveryRunner {
-  const loop = createLoop(d, 'recoveries', INTERVAL_MS, tick)
+  /** A recovery waits for its first attempt. Elapsed time. */
+  let triesUntil = -Infinity
+  const intervalMs = () => (d.clock.elapsed() < triesUntil ? TRY_INTERVAL_MS : INTERVAL_MS)
+  const loop = createLoop(d, 'recoveries', intervalMs, tick)
 
   const advance = (): Chained<RecoveryTask | undefined> =>
     chain(d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() })).map((recovery) => {
       if (recovery) deliverySender.wake()
+      if (recovery?.state.kind === 'trying') triesUntil = d.clock.elapsed() + TRY_MS
       return recovery
     })
 

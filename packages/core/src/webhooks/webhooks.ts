@@ -19,7 +19,7 @@ import {
   updateWebhook,
 } from './manage-webhooks.js'
 
-import { cancelRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
+import { decideRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
 import { createRecoveryRunner } from './recovery-runner.js'
 
 import { readEvents } from './read-events.js'
@@ -62,7 +62,8 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     },
     recoveries: {
       start: startRecovery(context),
-      cancel: cancelRecovery(context),
+      cancel: decideRecovery(context, 'cancel', 'recovery_final'),
+      continue: decideRecovery(context, 'continue', 'recovery_not_paused'),
       get: shared(getRecovery(context)),
       list: shared(listRecoveries(context)),
     },

@@ -1,7 +1,10 @@
 import type { AuditEntry, Instant, Recovery, Page } from '@org/agent-messaging-core'
 import {
+  decidedRecovery,
   recoveryAfterPage,
   recoveryState,
+  triedState,
+  type RecoveryDecision,
   type RecoveryStore,
   type RecoveryTask,
   type PageOf,
@@ -25,8 +28,10 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
   create(task: RecoveryTask, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
     const { recoveries } = this.#memory
     if (recoveries.has(task.id)) return 'created'
-    const running = this.#running().filter((row) => row.task.projectId === task.projectId)
-    if (running.length >= limit) return 'limit_reached'
+    const unended = this.#rows().filter(
+      (row) => row.task.projectId === task.projectId && isSearching(row),
+    )
+    if (unended.length >= limit) return 'limit_reached'
     recoveries.set(task.id, { task, lastPageAt: task.createdAt, leavers: [] })
     return recorded(this.#memory, audit, 'created')
   }
@@ -44,30 +49,36 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     )
   }
 
-  cancel(
+  decide(
     projectId: string,
     id: string,
+    decision: RecoveryDecision,
     now: Instant,
     audit?: AuditEntry,
-  ): Recovery | 'already_final' | undefined {
+  ): Recovery | 'too_late' | undefined {
     const row = this.#memory.recoveries.get(id)
     if (!row || row.task.projectId !== projectId) return undefined
-    if (row.task.state.kind !== 'running') return 'already_final'
-    const state = { kind: 'cancelled', finishedAt: now } as const
+    const state = decidedRecovery(row.task.state, decision, now)
+    if (!state) return 'too_late'
     this.#save(row, { ...row.task, state }, now)
     return recorded(this.#memory, audit, this.get(projectId, id))
   }
 
   /** The rows are in the order of their turns: `#save` moves a row to the end. */
   advance({ limit, now }: { limit: number; now: Instant }): RecoveryTask | undefined {
-    const [row] = this.#running()
+    const row = this.#running().find((one) => this.#hasTurn(one))
     if (!row) return undefined
     const { id, projectId, filter, cursor, createdAt } = row.task
     if (filter.webhookId !== undefined && !this.#memory.webhooks.has(filter.webhookId)) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return this.#save(row, { ...row.task, state }, now)
     }
-    const page = { limit, ...(cursor !== undefined && { cursor }) }
+    const isTry = row.task.state.kind === 'trying'
+    if (isTry && row.task.redelivered > 0) {
+      const state = triedState(this.#counted(row).delivered > 0)
+      return this.#save(row, { ...row.task, state }, now)
+    }
+    const page = { limit: isTry ? 1 : limit, ...(cursor !== undefined && { cursor }) }
     const found = { ...filter, projectId }
     const recovered = this.#deliveries.redeliver(found, page, now, undefined, id)
     const progress = recoveryAfterPage(row.task, recovered)
@@ -76,7 +87,7 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
 
   settle({ limit }: { limit: number }): Recovery[] {
     const ended = this.#rows()
-      .filter((row) => !row.settled && row.task.state.kind !== 'running')
+      .filter((row) => !row.settled && !isSearching(row))
       .map((row) => ({ row, settled: this.#counted(row) }))
       .filter(({ settled }) => settled.waiting + settled.failing === 0)
       .slice(0, limit)
@@ -98,7 +109,12 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
   }
 
   #running(): RecoveryRow[] {
-    return this.#rows().filter(({ task }) => task.state.kind === 'running')
+    return this.#rows().filter((row) => isSearching(row) && row.task.state.kind !== 'paused')
+  }
+
+  #hasTurn(row: RecoveryRow): boolean {
+    const { state, redelivered } = row.task
+    return state.kind !== 'trying' || redelivered === 0 || this.#counted(row).waiting === 0
   }
 
   #counted({ task, lastPageAt, leavers, settled }: RecoveryRow): Recovery {
@@ -117,7 +133,9 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
       cancelled: ended.filter((kind) => kind === 'cancelled').length,
     }
     const lastEndAt = Math.max(lastPageAt, ...rows.map(({ state }) => finishedAt(state)))
-    return { ...task, ...counts, state: recoveryState(task.state, counts, lastEndAt) }
+    const state = recoveryState(task.state, counts, lastEndAt)
+    const tried = state.kind === 'paused' ? rows[0] : undefined
+    return { ...task, ...counts, state, ...(tried && { triedDeliveryId: tried.id }) }
   }
 
   #save(row: RecoveryRow, task: RecoveryTask, lastPageAt: Instant): RecoveryTask {
@@ -126,5 +144,8 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     return task
   }
 }
+
+const isSearching = ({ task }: RecoveryRow): boolean =>
+  ['running', 'trying', 'paused'].includes(task.state.kind)
 
 const endOf = ({ state }: Recovery): Instant => ('finishedAt' in state ? state.finishedAt : 0)

@@ -314,9 +314,9 @@ create table recoveries (
 ) strict;
 create index recoveries_project on recoveries (project_id);
 create index recoveries_running on recoveries (last_page_at)
-  where state = 'running';
+  where state in ('running', 'trying');
 create index recoveries_unsettled on recoveries (seq)
-  where delivered is null and state <> 'running';
+  where delivered is null and state not in ('running', 'trying', 'paused');
 create index recoveries_finished on recoveries (finished_at)
   where finished_at is not null;
 

@@ -35,6 +35,7 @@ export const AUDIT_ACTIONS = [
   'agent.deleted',
   'recovery.started',
   'recovery.cancelled',
+  'recovery.continued',
   'portal.created',
   'portal.ended',
   'session.erased',

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest'
-import { NOTHING_SENT, recoveryAfterPage, recoveryState } from './recovery.js'
+import {
+  decidedRecovery,
+  NOTHING_SENT,
+  recoveryAfterPage,
+  recoveryState,
+  triedState,
+  type RecoveryState,
+} from './recovery.js'
 
 const running = { state: { kind: 'running' }, matched: 5, redelivered: 3, cursor: 'a' } as const
 
@@ -27,4 +34,21 @@ it('a recovery that sends is done when no delivery is open', () => {
   expect(recoveryState(sending, { ...NOTHING_SENT, failing: 1 }, 7)).toBe(sending)
   expect(recoveryState(sending, { ...NOTHING_SENT, delivered: 1 }, 7)).toEqual(done)
   expect(recoveryState(running.state, NOTHING_SENT, 7)).toBe(running.state)
+})
+
+it.each<[RecoveryState['kind'], boolean, boolean]>([
+  ['running', false, true],
+  ['trying', false, true],
+  ['paused', true, true],
+  ['sending', false, false],
+  ['done', false, false],
+])('a recovery that is %s can continue: %s, and be cancelled: %s', (kind, continues, ends) => {
+  const state = { kind, finishedAt: 1 } as RecoveryState
+  expect(decidedRecovery(state, 'continue', 7)).toEqual(continues ? { kind: 'running' } : undefined)
+  const cancelled = { kind: 'cancelled', finishedAt: 7 }
+  expect(decidedRecovery(state, 'cancel', 7)).toEqual(ends ? cancelled : undefined)
+})
+
+it('a recovery pauses unless its first delivery was accepted', () => {
+  expect([triedState(true), triedState(false)]).toEqual([{ kind: 'running' }, { kind: 'paused' }])
 })

@@ -51,10 +51,12 @@ export const recoverySettings = {
 
 /**
  * A recovery is `running` while it looks for matches, and then `sending` until none of its
- * deliveries is open. Final states have `finishedAt`. A recovery fails if its webhook is deleted.
+ * deliveries is open. One that tries first is `trying` until its first delivery was attempted, and
+ * then `running`, or `paused` if the receiver did not accept the delivery. Final states have
+ * `finishedAt`. A recovery fails if its webhook is deleted.
  */
 export type RecoveryState =
-  | { readonly kind: 'running' | 'sending' }
+  | { readonly kind: 'running' | 'trying' | 'paused' | 'sending' }
   | { readonly kind: 'done' | 'cancelled'; readonly finishedAt: Instant }
   | { readonly kind: 'failed'; readonly finishedAt: Instant; readonly reason: 'webhook_deleted' }
 
@@ -98,6 +100,23 @@ export const recoveryState = (
   state.kind === 'sending' && waiting + failing === 0
     ? { kind: 'done', finishedAt: lastEndAt }
     : state
+
+/** Returns the state after the first delivery was attempted. */
+export const triedState = (isAccepted: boolean): RecoveryState => ({
+  kind: isAccepted ? 'running' : 'paused',
+})
+
+/** Returns the state after a person's decision, or undefined if it is too late for that. */
+export function decidedRecovery(
+  { kind }: RecoveryState,
+  decision: RecoveryDecision,
+  now: Instant,
+): RecoveryState | undefined {
+  if (decision === 'continue') return kind === 'paused' ? { kind: 'running' } : undefined
+  const isCancellable = kind === 'running' || kind === 'trying' || kind === 'paused'
+  return isCancellable ? { kind: 'cancelled', finishedAt: now } : undefined
+}
+export type RecoveryDecision = 'continue' | 'cancel'
 
 type RecoveredPage = {
   readonly matched: number

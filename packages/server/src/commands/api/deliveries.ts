@@ -94,6 +94,10 @@ export function addDeliveries(program: Command): void {
     call: ({ client }, id) => client.deliveries.skip(id),
     text: (_, id) => `Skipped delivery ${id}.`,
   })
+  addRecover(deliveries)
+}
+
+function addRecover(deliveries: Command): void {
   const recover = addApiCommand(deliveries, 'recover [webhook]', {
     about: 'resend the exhausted deliveries of one or all webhooks, or with --status others',
     examples: [

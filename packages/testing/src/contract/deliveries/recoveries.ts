@@ -189,6 +189,50 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await read(id)).toMatchObject({ matched: 2, redelivered: 2, waiting: 2 })
   })
 
+  it('sends the others when the first was accepted', async ({ storage, scene }) => {
+    const { recoveries } = storage
+    await exhausted(storage, scene, 3)
+    const { id } = await created(storage, { state: { kind: 'trying' } })
+    expect(await advanceAll(storage, 100)).toEqual([id])
+    const [first, ...others] = await claimAll(storage)
+    expect(others).toEqual([])
+    if (!first) throw new Error('no delivery was claimed')
+    expect(await recoveries.advance({ limit: 9, now: later })).toBeUndefined()
+    expect(await recoveries.decide(PROJECT_ID, id, 'continue', later)).toBe('too_late')
+    await recordEnd(storage, first, deliveredAt(later))
+    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    await advanceAll(storage, 100)
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
+      state: { kind: 'sending' },
+      delivered: 1,
+      waiting: 2,
+    })
+  })
+
+  it('pauses when the first was not accepted, until a decision', async ({ storage, scene }) => {
+    const { recoveries } = storage
+    await exhausted(storage, scene, 3)
+    const { id } = await created(storage, { state: { kind: 'trying' } })
+    await advanceAll(storage, 100)
+    const [first] = await claimAll(storage)
+    if (!first) throw new Error('no delivery was claimed')
+    await recordEnd(storage, first, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
+    expect(await advanceAll(storage, 100)).toEqual([id])
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
+      state: { kind: 'paused' },
+      triedDeliveryId: first.delivery.id,
+      redelivered: 1,
+      failing: 1,
+    })
+    expect(await recoveries.create(aRecovery(), 1)).toBe('limit_reached')
+    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await recoveries.decide(PROJECT_ID, id, 'continue', later)).toMatchObject({
+      state: { kind: 'running' },
+    })
+    await advanceAll(storage, 100)
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ redelivered: 3, waiting: 2 })
+  })
+
   it('fails when its webhook is deleted', async ({ storage, scene }) => {
     const webhook = await exhausted(storage, scene, 3)
     const recovery = await created(storage, {
@@ -311,13 +355,13 @@ export function recoveriesSuite(it: StorageTest): void {
     const { recoveries } = storage
     const recovery = await created(storage)
     await recoveries.advance({ limit: 2, now: later })
-    const cancelled = await recoveries.cancel(PROJECT_ID, recovery.id, later)
+    const cancelled = await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', later)
     expect(cancelled).toMatchObject({
       state: { kind: 'cancelled', finishedAt: later },
       redelivered: 2,
     })
     expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(cancelled)
-    expect(await recoveries.cancel(PROJECT_ID, recovery.id, later)).toBe('already_final')
+    expect(await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', later)).toBe('too_late')
     expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
     expect(cancelled).toMatchObject({ waiting: 2 })
     expect(await recoveries.settle({ limit: 9 })).toEqual([])
@@ -336,7 +380,7 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await recoveries.create(one, 1)).toBe('created')
     expect(await recoveries.create(two, 1)).toBe('limit_reached')
     expect(await recoveries.create(aRecovery({ projectId: OTHER_PROJECT_ID }), 1)).toBe('created')
-    await recoveries.cancel(PROJECT_ID, one.id, later)
+    await recoveries.decide(PROJECT_ID, one.id, 'cancel', later)
     expect(await recoveries.create(three, 1)).toBe('created')
     expect((await recoveries.list(PROJECT_ID, { limit: 9 })).data.map(({ id }) => id)).toEqual([
       three.id,
@@ -357,7 +401,7 @@ export function recoveriesSuite(it: StorageTest): void {
   it('is deleted after its retention, but never while it runs', async ({ storage }) => {
     const { recoveries } = storage
     const [done, running] = [await created(storage), await created(storage)]
-    await recoveries.cancel(PROJECT_ID, done.id, NOW)
+    await recoveries.decide(PROJECT_ID, done.id, 'cancel', NOW)
     expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(0)
     expect(await recoveries.settle({ limit: 9 })).toMatchObject([{ id: done.id }])
     expect(await recoveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(0)
@@ -371,8 +415,8 @@ export function recoveriesSuite(it: StorageTest): void {
     const { recoveries } = storage
     expect(await recoveries.get(OTHER_PROJECT_ID, recovery.id)).toBeUndefined()
     expect((await recoveries.list(OTHER_PROJECT_ID, { limit: 9 })).data).toEqual([])
-    expect(await recoveries.cancel(OTHER_PROJECT_ID, recovery.id, NOW)).toBeUndefined()
-    expect(await recoveries.cancel(PROJECT_ID, UNKNOWN_ID, NOW)).toBeUndefined()
+    expect(await recoveries.decide(OTHER_PROJECT_ID, recovery.id, 'cancel', NOW)).toBeUndefined()
+    expect(await recoveries.decide(PROJECT_ID, UNKNOWN_ID, 'cancel', NOW)).toBeUndefined()
     expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual({ ...NOTHING, ...recovery })
   })
 }

@@ -157,7 +157,7 @@ const CHANGES: readonly [string, Change][] = [
     async ({ recoveries }, audit) => {
       const recovery = aRecovery()
       await recoveries.create(recovery, 1)
-      return recoveries.cancel(PROJECT_ID, recovery.id, NOW, audit)
+      return recoveries.decide(PROJECT_ID, recovery.id, 'cancel', NOW, audit)
     },
   ],
   [
@@ -270,8 +270,8 @@ const REFUSED: readonly [string, Change][] = [
     async ({ recoveries }, audit) => {
       const recovery = aRecovery()
       await recoveries.create(recovery, 1)
-      await recoveries.cancel(PROJECT_ID, recovery.id, NOW)
-      await recoveries.cancel(PROJECT_ID, recovery.id, NOW, audit)
+      await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', NOW)
+      await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', NOW, audit)
     },
   ],
   [
