@@ -1,7 +1,7 @@
 // Programs that a check of packed packages runs in empty folders.
 import { spawn, spawnSync } from 'node:child_process'
 
-export const LIMIT_MS = 180_000
+export const LIMIT_MS = 400_000
 
 /** Runs a program, and returns what it prints. Throws if it fails. */
 export function run(cwd, command, args, env = process.env) {
