@@ -8,7 +8,7 @@ import {
 import { given, type Clock, type Crypto, type Ids } from '@org/agent-messaging-core/runtime'
 import { inputFacts, isSettled, isRefusal } from '@org/agent-messaging-core/host'
 import { isFinal, openInput } from '@org/agent-messaging-core/storage'
-import { taken } from './taken.js'
+import { invalid, taken } from './taken.js'
 
 export type AskOptions = {
   /** Default: a new session. With an idempotency key, its name comes from the key. */
@@ -93,9 +93,6 @@ function checked(asked: AskOptions | undefined): AskOptions {
     throw invalid('signal', 'must be an AbortSignal')
   return options
 }
-
-const invalid = (path: string, message: string) =>
-  new MessagingError({ kind: 'invalid', issues: [{ path, message }] })
 
 /** The message goes on while the storage is away. */
 function ifUnavailable(thrown: unknown): undefined {

@@ -3,7 +3,7 @@ import { given } from '@org/agent-messaging-core/runtime'
 import type { ShownStats, ShownUsage, WebhookView } from '@org/agent-messaging-core/host'
 import { CALLS, COUNTS, type Given, type Listing, type RowOf, type Transaction } from './calls.js'
 import { listOf, type List } from './list.js'
-import { taken, type Fields } from './taken.js'
+import { invalid, taken, type Fields } from './taken.js'
 
 type Calls = typeof CALLS
 
@@ -87,7 +87,7 @@ export function inProject(service: MessagingService, projectId: string): Project
   }
   const counts = Object.entries(COUNTS).map(([name, { step, ...shape }]) => [
     name,
-    { get: caller((asked) => service.stats({ step, ...(asked as Values) } as never), shape) },
+    { get: caller((asked) => service.stats({ step, ...given(asked as Values) } as never), shape) },
   ])
   return Object.fromEntries([...Object.entries(CALLS).map(bound), ...counts]) as ProjectCalls
 }
@@ -96,7 +96,8 @@ export function inProject(service: MessagingService, projectId: string): Project
 const storing =
   (call: Call): Call =>
   async (input) => {
-    const { transaction } = input as { readonly transaction: Transaction }
+    const { transaction } = input as { readonly transaction?: Transaction }
+    if (!transaction) throw invalid('transaction', 'is required')
     const { inTransaction: storesIn } = await import('@org/agent-messaging-adapter-postgres')
     return call({ ...(input as Values), transaction: storesIn(transaction) })
   }

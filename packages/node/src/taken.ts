@@ -49,3 +49,6 @@ function takenOf(input: Values, fields: Fields, issues: Issue[], within: string)
   }
   return Object.fromEntries(names.map((name) => [name, valueOf(name)]))
 }
+
+export const invalid = (path: string, message: string): MessagingError =>
+  new MessagingError({ kind: 'invalid', issues: [{ path, message }] })

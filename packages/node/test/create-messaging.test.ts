@@ -48,6 +48,13 @@ async function settled<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   return promise
 }
 
+/** For calls that are refused. */
+let shared: Messaging
+beforeAll(async () => {
+  shared = await createMessaging({ database: ':memory:', agents: { shouter: shout } })
+})
+afterAll(() => shared.stop())
+
 describe('createMessaging', () => {
   it('starts an agent per function and answers a message', async () => {
     expect(await answerOf(await open())).toMatchObject({ status: 'responded', response: 'HELLO!' })
@@ -215,10 +222,15 @@ describe('createMessaging', () => {
       ({ usage }) => usage.get({ from: '2026-02-30' }),
       'from must be a date such as 2030-01-31',
     ],
+    [
+      'a send without its transaction',
+      ({ messages }) => messages.enqueue(hello as never),
+      'transaction is required',
+    ],
     ['a text', ({ webhooks }) => webhooks.get('id' as never), 'input must be an object'],
     ['nothing', ({ messages }) => (messages.send as () => unknown)(), 'is required'],
   ])('refuses a wrong input of %s as invalid', async (_, call, message) => {
-    const refused = Promise.resolve(call(await open()))
+    const refused = Promise.resolve(call(shared))
     await expect(refused).rejects.toMatchObject({ kind: 'invalid' })
     await expect(refused).rejects.toThrow(message)
   })
@@ -283,8 +295,7 @@ describe('createMessaging', () => {
     ['a signal that is none', ['shouter', 'a', { signal: {} }], 'signal must be an AbortSignal'],
     ['a key that is no text', ['shouter', 'a', { idempotencyKey: 5 }], 'dempotency'],
   ])('refuses to ask with %s', async (_, input, text) => {
-    const messaging = await open()
-    const refused = (messaging.ask as (...given: unknown[]) => unknown)(...input)
+    const refused = (shared.ask as (...given: unknown[]) => unknown)(...input)
     await expect(refused).rejects.toMatchObject({ kind: 'invalid' })
     await expect(refused).rejects.toThrow(text)
   })
