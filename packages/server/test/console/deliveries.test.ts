@@ -94,6 +94,8 @@ describe(
         const last = await reading.textContent()
         await page.keyboard.press('ArrowLeft')
         expect(await reading.textContent()).not.toBe(last)
+        await page.keyboard.press('Enter')
+        await page.waitForURL(/\/console\/\w+\?from=.*&to=/)
       })
     })
 

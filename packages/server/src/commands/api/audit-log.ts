@@ -5,8 +5,7 @@ import { type Command, Option } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { limitOption } from '../options.js'
-import { table } from '../output.js'
-import { type Names, namesOf, withName } from './names.js'
+import { type Names, tableWithNames, withName } from './names.js'
 
 type ListOptions = Pick<AuditFilter, 'action' | 'actor'> & {
   readonly target?: string
@@ -23,13 +22,7 @@ export const addAuditLog = (program: Command): Command =>
       const { action, actor, target, limit } = options
       return firstOf(client.auditLog.list(given({ action, actor, targetId: target })), limit)
     },
-    longText: async (found, { client }) => {
-      const names = await namesOf(client, 'agent', 'webhook', 'key')
-      return table(
-        found.map((entry) => row(entry, names)),
-        'No changes found.',
-      )
-    },
+    longText: tableWithNames(['agent', 'webhook', 'key'], row, 'No changes found.'),
   })
     .addOption(new Option('--action <name>', 'only changes of this kind').choices(AUDIT_ACTIONS))
     .addOption(new Option('--actor <kind>', 'only changes by such actors').choices(ACTOR_KINDS))

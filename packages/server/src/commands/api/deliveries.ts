@@ -12,7 +12,7 @@ import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { instant, limitOption, since } from '../options.js'
 import { fieldTable, table, loggedProgress } from '../output.js'
-import { type Names, namesOf, withName } from './names.js'
+import { type Names, tableWithNames, withName } from './names.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError, orFail } from '../../operator-error.js'
 import { orRefusal } from '../client-error.js'
@@ -53,13 +53,7 @@ export function addDeliveries(program: Command): void {
       const selected = { webhookId: webhook, messageId: message, sessionId: session }
       return firstOf(client.deliveries.list(given({ ...selected, ...filterOf(options) })), limit)
     },
-    longText: async (found, { client }) => {
-      const names = await namesOf(client, 'webhook')
-      return table(
-        found.map((one) => row(one, names)),
-        'No deliveries found.',
-      )
-    },
+    longText: tableWithNames(['webhook'], row, 'No deliveries found.'),
   })
   withFilters(list)
     .option('--message <id>', 'only deliveries of the events of this message')

@@ -6,8 +6,7 @@ import { Reason } from '../client-error.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { messageWith, nowIn } from './messages.js'
 import { limitOption } from '../options.js'
-import { type Names, namesOf, withName } from './names.js'
-import { table } from '../output.js'
+import { type Names, tableWithNames, withName } from './names.js'
 
 type ListOptions = { readonly endUser?: string; readonly limit: number }
 type AnswerOptions = { readonly endUser?: string }
@@ -19,13 +18,7 @@ export function addInputs(program: Command): void {
     thing: 'the questions',
     call: ({ client, options: { endUser, limit } }: Invocation<ListOptions>) =>
       firstOf(client.inputs.list(given({ endUserId: endUser })), limit),
-    longText: async (found, { client }) => {
-      const names = await namesOf(client, 'agent')
-      return table(
-        found.map((one) => row(one, names)),
-        'No open questions.',
-      )
-    },
+    longText: tableWithNames(['agent'], row, 'No open questions.'),
   })
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .addOption(limitOption('messages'))

@@ -7,7 +7,7 @@ import { Reason } from '../client-error.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant, limitOption } from '../options.js'
 import { fieldTable, table } from '../output.js'
-import { type Names, namesOf, withName } from './names.js'
+import { type Names, tableWithNames, withName } from './names.js'
 
 type ListOptions = {
   readonly session?: string
@@ -31,13 +31,7 @@ export function addMessages(program: Command): void {
     thing: 'the messages',
     call: ({ client, options }: Invocation<ListOptions>) =>
       firstOf(client.messages.search(searchOf(options)), options.limit),
-    longText: async (found, { client }) => {
-      const names = await namesOf(client, 'agent')
-      return table(
-        found.map((one) => row(one, names)),
-        'No messages found.',
-      )
-    },
+    longText: tableWithNames(['agent'], row, 'No messages found.'),
   })
     .option('--session <id>', 'only messages of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')

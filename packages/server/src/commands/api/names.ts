@@ -1,6 +1,7 @@
 import type { Client } from '@org/agent-messaging-client'
-import { firstOf } from '../backend.js'
+import { type Backend, firstOf } from '../backend.js'
 import { ifAllowed } from '../client-error.js'
+import { type Row, table } from '../output.js'
 
 export type Names = Readonly<Record<string, string>>
 
@@ -20,6 +21,21 @@ export async function namesOf(
   const found = await Promise.all(kinds.map((kind) => ifAllowed(readers[kind](client))))
   return Object.fromEntries(found.flatMap((names) => names ?? []))
 }
+
+/** Returns the long text of a list: a table whose rows know the names. */
+export const tableWithNames =
+  <Value>(
+    kinds: readonly (keyof typeof readers)[],
+    row: (value: Value, names: Names) => Row,
+    empty: string,
+  ) =>
+  async (found: readonly Value[], { client }: Backend): Promise<string> => {
+    const names = await namesOf(client, ...kinds)
+    return table(
+      found.map((one) => row(one, names)),
+      empty,
+    )
+  }
 
 /** Returns `name (id)`, or the id of a thing without a known name. */
 export const withName = (names: Names, id: string): string =>
