@@ -23,6 +23,11 @@ const integer: Check = (value) =>
   Number.isInteger(value) && Math.abs(Number(value)) <= LAST_TIME
     ? undefined
     : 'must be a whole number'
+/** Of rows, or of characters: PostgreSQL counts with 32 bits. */
+const count: Check = (value) =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31
+    ? undefined
+    : 'must be a whole number of 0 or more'
 const boolean: Check = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const object: Check = (value) => (isObject(value) ? undefined : 'must be an object')
@@ -90,10 +95,10 @@ const CHECKS: Grouped = {
     send: { ...AGENT, waitMs: NUMBER, hook: optional(object) },
     enqueue: { ...AGENT, transaction: needed(transaction) },
     get: { ...MESSAGE, waitMs: NUMBER },
-    history: { ...MESSAGE, maxTurns: needed(integer), maxLength: needed(integer) },
+    history: { ...MESSAGE, maxTurns: needed(count), maxLength: needed(count) },
     runs: MESSAGE,
     list: { ...MESSAGES, order: oneOf(['asc', 'desc']) },
-    count: { ...MESSAGES, most: needed(integer) },
+    count: { ...MESSAGES, most: needed(count) },
     search: {
       ...PROJECT,
       messageId: TEXT,
@@ -156,7 +161,7 @@ const CHECKS: Grouped = {
     get: RECOVERY,
     list: PROJECT,
   },
-  events: { read: { ...PROJECT, after: TEXT, limit: INTEGER, waitMs: NUMBER } },
+  events: { read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER } },
   principals: { count: END_USER, erase: { ...END_USER, ...FORCE } },
   projects: {
     create: {},

@@ -19,6 +19,7 @@ it.each([
 
 it.each<[unknown, string, string]>([
   [{ limit: 0 }, 'limit', 'must be a whole number above 0'],
+  [{ limit: 2 ** 31 }, 'limit', 'must be a whole number above 0'],
   [{ limit: '5' }, 'limit', 'must be a whole number above 0'],
   [{ limit: null }, 'limit', 'must be a whole number above 0'],
   [{ limit: 1, cursor: 'x' }, 'cursor', 'must be the nextCursor of the page before'],

@@ -23,7 +23,10 @@ export function ofPage<T, E>(
   return list({ limit, ...(cursor !== undefined && { cursor }) })
 }
 
-const isCount = (limit: unknown): boolean => Number.isSafeInteger(limit) && Number(limit) > 0
+/** A store reads one row more, and PostgreSQL counts with 32 bits. */
+const MOST = 2 ** 31 - 2
+const isCount = (limit: unknown): boolean =>
+  Number.isInteger(limit) && Number(limit) > 0 && Number(limit) <= MOST
 
 function pageRules({ limit, cursor }: { readonly limit: unknown; readonly cursor: unknown }) {
   const isCursor = cursor === undefined || (typeof cursor === 'string' && isUuid(cursor))
