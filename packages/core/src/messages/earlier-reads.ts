@@ -25,7 +25,7 @@ const OF_ANY_VERSION: ReadonlySet<string> = new Set([
 
 export type SendingKey = {
   readonly id: string
-  /** `keys.recall` returned the key. The send fails if the key is revoked. */
+  /** `host.recall` returned the key. The send fails if the key is revoked. */
   readonly isRecalled: boolean
 }
 
