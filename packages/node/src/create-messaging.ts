@@ -135,6 +135,8 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
   const { database: _, pool: __, masterKey, agents = {}, publicUrl, workers, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
+  if (Array.isArray(agents))
+    throw new SetupError('agents must be an object: { <name>: <function> }', 2)
   requireAgentNames(Object.keys(agents))
   const databasePath = databaseOf(given)
   const key = masterKeyOf(masterKey, databasePath)

@@ -97,7 +97,9 @@ const storing =
   (call: Call): Call =>
   async (input) => {
     const { transaction } = input as { readonly transaction?: Transaction }
-    if (!transaction) throw invalid('transaction', 'is required')
+    // A pool runs each statement on any of its connections.
+    if (typeof transaction?.query !== 'function' || 'totalCount' in transaction)
+      throw invalid('transaction', 'must be a client of pg with an open transaction')
     const { inTransaction: storesIn } = await import('@org/agent-messaging-adapter-postgres')
     return call({ ...(input as Values), transaction: storesIn(transaction) })
   }

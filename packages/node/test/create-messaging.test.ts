@@ -196,7 +196,8 @@ describe('createMessaging', () => {
     expect(texts).toEqual(['a', 'b', 'c'])
   })
 
-  it.each<[string, (messaging: Messaging) => unknown, string]>([
+  type Refused = [string, (messaging: Messaging) => unknown, string]
+  it.each<Refused>([
     [
       'a call',
       ({ messages }) => messages.send({ ...hello, sesionId: 'c' } as typeof hello),
@@ -222,11 +223,11 @@ describe('createMessaging', () => {
       ({ usage }) => usage.get({ from: '2026-02-30' }),
       'from must be a date such as 2030-01-31',
     ],
-    [
-      'a send without its transaction',
-      ({ messages }) => messages.enqueue(hello as never),
-      'transaction is required',
-    ],
+    ...[undefined, {}, new pg.Pool()].map((transaction): Refused => [
+      'a transaction',
+      ({ messages }) => messages.enqueue({ ...hello, transaction } as never),
+      'transaction must be a client of pg with an open transaction',
+    ]),
     ['a text', ({ webhooks }) => webhooks.get('id' as never), 'input must be an object'],
     ['nothing', ({ messages }) => (messages.send as () => unknown)(), 'is required'],
   ])('refuses a wrong input of %s as invalid', async (_, call, message) => {

@@ -374,4 +374,16 @@ describe('cors', () => {
       })
     },
   )
+
+  it.each([
+    [{ cors: { origin: ['https://app.example'] } }, 'did you mean origins?'],
+    [{ cors: { origins: 'https://app.example' } }, 'cors must be { origins:'],
+    [{ cors: true }, 'cors must be { origins:'],
+    [{ authorize: true }, 'authorize must be a function'],
+  ])('refuses the options %j', async (options, words) => {
+    await expect(openDoor(options as never)).rejects.toMatchObject({
+      name: 'SetupError',
+      message: expect.stringContaining(words),
+    })
+  })
 })

@@ -15,7 +15,7 @@ import { requireKnownOptions } from '../known-options.js'
 import { SetupError } from '../setup-error.js'
 import { settingsOf, type Wiring } from '../wire.js'
 import { badRequest } from './bad-request.js'
-import { withCors } from './cors.js'
+import { withCors, type CorsOptions } from './cors.js'
 import { byHook, type Authorize } from './hook.js'
 import type { OpenRequests } from './open-requests.js'
 
@@ -31,7 +31,7 @@ export type HttpOptions<Host = unknown> = {
    */
   readonly authorize?: Authorize<Host> | undefined
   /** Other origins whose pages can call the service, such as `https://app.example`. Default: none. */
-  readonly cors?: { readonly origins: readonly string[] } | undefined
+  readonly cors?: CorsOptions | undefined
   /** Serves the console at `/console`, for people with an API key. Default: false. */
   readonly console?: boolean | undefined
   /** Other protocols to serve. Default: none. */
@@ -82,6 +82,8 @@ export async function httpHandlers<Host>(
 ): Promise<HttpHandlers<Host>> {
   requireKnownOptions(options, OPTIONS)
   const { basePath, cors, authorize } = options
+  if (authorize !== undefined && typeof authorize !== 'function')
+    throw new SetupError('authorize must be a function', 2)
   /** What the hook gets, by the request of `fetch` or of Node. */
   const hosts = new WeakMap<object, Host>()
   const { api, otherOf } = await openApps(parts, options, (request) => hosts.get(request))
@@ -93,7 +95,7 @@ export async function httpHandlers<Host>(
   }
   const answer = async (request: Request, bindings?: object): Promise<Response> =>
     (otherOf(new URL(request.url).pathname) ?? api).fetch(request, bindings)
-  const open = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
+  const open = cors ? withCors(answer, cors, authorize !== undefined) : answer
   // Pages of other origins read the API and the endpoints only. The console has its own cookies.
   async function serve(host: Host | undefined, request: Request, bindings?: object) {
     if (host !== undefined) hosts.set(request, host)

@@ -61,3 +61,9 @@ it('stops while a run waits', async () => {
   await stop()
   await expect(messages.send(hello)).rejects.toMatchObject({ kind: 'stopped' })
 })
+
+it('refuses an unknown option with the nearest name', async () => {
+  await expect(fakeMessaging({ agent: ['support'] } as never)).rejects.toThrow(
+    'did you mean agents?',
+  )
+})

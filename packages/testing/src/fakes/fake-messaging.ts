@@ -16,6 +16,12 @@ export type FakeMessagingOptions = {
   readonly publicUrl?: string
 }
 
+const OPTIONS: Readonly<Record<keyof FakeMessagingOptions, true>> = {
+  agents: true,
+  policy: true,
+  publicUrl: true,
+}
+
 export type SentWebhook = Pick<SendRequest, 'url' | 'headers' | 'body'>
 
 export type FakeMessaging = Messaging & {
@@ -31,12 +37,10 @@ export type FakeMessaging = Messaging & {
  * `createMessaging` for tests of the host's code: in memory, without sockets and timers. The time
  * stands still until the test advances `clock`. `stop` advances the clock if work is in flight.
  */
-export async function fakeMessaging({
-  agents = [],
-  policy = {},
-  publicUrl,
-}: FakeMessagingOptions = {}): Promise<FakeMessaging> {
-  const { messagingOn } = await import('@org/agent-messaging-node/testing')
+export async function fakeMessaging(options: FakeMessagingOptions = {}): Promise<FakeMessaging> {
+  const { messagingOn, requireKnownOptions } = await import('@org/agent-messaging-node/testing')
+  requireKnownOptions(options, OPTIONS)
+  const { agents = [], policy = {}, publicUrl } = options
   const platform = fakePlatform()
   const { clock, runtime, sender, storage } = platform
   const isList = Array.isArray as (value: unknown) => value is readonly string[]
