@@ -194,7 +194,7 @@ const partsOf = (html: string, pattern: RegExp) =>
 const tilesOf = (html: string) =>
   partsOf(html, /<div class="tile[^>]*>\s*<dt>(.*?)<\/dt>(.*?)<\/div>/gs)
 const chartsOf = (html: string) =>
-  partsOf(html, /<h2>([^<]*)<\/h2>\s*<ul class="legend">(.*?)<\/ul>/gs)
+  partsOf(html, /<h2[^>]*>([^<]*)<\/h2>\s*<ul class="legend">(.*?)<\/ul>/gs)
 const rowsOf = (html: string) => Array.from(html.matchAll(/<tr.*?<\/tr>/gs), ([row]) => textOf(row))
 
 const accepted = (sums: Record<string, number>) => sums['class:2xx'] ?? 0

@@ -127,14 +127,16 @@ fillTyped()
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)
 
-// Skips the update of a part that has open details, selected text or the focus. A page in the
-// background is not updated either.
-document.addEventListener('htmx:beforeRequest', (event) => {
-  const part = event.detail.elt
+// Skips the update of a part that has open details, selected text or the focus, also if they came
+// after the request. A page in the background is not updated either.
+const keepPartInUse = (event) => {
+  const part = event.detail.requestConfig.elt
   const isInUse =
     part.querySelector('details[open], :focus-visible, .plot:hover') !== null || hasSelection(part)
   if (part.id === 'live' && (isInUse || document.hidden)) event.preventDefault()
-})
+}
+document.addEventListener('htmx:beforeRequest', keepPartInUse)
+document.addEventListener('htmx:beforeSwap', keepPartInUse)
 
 const hasSelection = (part) => {
   const selection = getSelection()

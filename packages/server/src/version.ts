@@ -4,5 +4,8 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   version: string
 }
 
+/** The version that npm knows. */
+export const packageVersion = manifest.version
+
 /** The version of this package. Says so before the first release. */
-export const version = manifest.version === '0.0.0' ? '0.0.0-unreleased' : manifest.version
+export const version = packageVersion === '0.0.0' ? '0.0.0-unreleased' : packageVersion

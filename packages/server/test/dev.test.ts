@@ -98,7 +98,7 @@ describe('agent-messaging dev', () => {
     const entered = await enter()
     expect(entered.headers.get('location')).toBe('/console')
     const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? ''
-    const page = await fetch(`${server.url}/console`, { headers: { cookie } })
+    const page = await fetch(`${server.url}/console/webhooks`, { headers: { cookie } })
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Catcher')])
     expect((await enter()).status).toBe(401)
     expect((await fetch(server.url, { redirect: 'manual' })).headers.get('location')).toBe(

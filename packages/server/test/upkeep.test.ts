@@ -207,7 +207,7 @@ describe('erase', SLOWLY, () => {
     await cli('projects create default')
     await cli('agents create echo --handler echo')
     expect((await cli('erase session echo nobody')).stderr).toBe(
-      'cannot erase session nobody of agent echo: no such session\n',
+      'cannot erase session nobody of agent echo: no such session, or the caller does not reach it\n',
     )
     expect(await json('erase agent echo')).toEqual({ agent: 'echo', erased: true })
     expect(await json('agents list')).toEqual([])

@@ -6,6 +6,7 @@ import { shellWord } from '../terminal.js'
 import { addCommand } from './command.js'
 import { NODE_FLOOR } from '@org/agent-messaging-core/node-floor'
 import { PACKAGE } from '../own-command.js'
+import { packageVersion } from '../version.js'
 
 export function addCreate(program: Command): void {
   addCommand(program, 'create', 'create a small starter project in a new or empty folder', [
@@ -22,7 +23,7 @@ export function addCreate(program: Command): void {
         .default('server'),
     )
     .action((folder: string, { template }: { template: Template }) => {
-      create(folder, template, program.version() ?? '')
+      create(folder, template, packageVersion)
     })
 }
 

@@ -60,6 +60,33 @@ describe(
       )
     })
 
+    it('leaves open what a person opened while an update was under way', async () => {
+      await browser.signedIn(async (page) => {
+        const id = await newestDelivery(webhook(2), { lastAnswer: '5xx' })
+        await page.goto(at(`/deliveries/${id}`))
+        const held = Promise.withResolvers<void>()
+        const asked = Promise.withResolvers<void>()
+        await page.route(`**/deliveries/${id}`, async (route) => {
+          asked.resolve()
+          await held.promise
+          await route.continue()
+        })
+        const updated = page.evaluate(
+          `new Promise((resolve) => document.addEventListener('htmx:afterRequest', () => resolve(), { once: true }))`,
+        )
+        await asked.promise
+        await page.getByText('As a curl command').first().click()
+        held.resolve()
+        await updated
+        expect(
+          await page
+            .getByText(/^curl -X POST/)
+            .first()
+            .isVisible(),
+        ).toBe(true)
+      })
+    })
+
     it('shows times in the zone of the browser, with UTC on hover', async () => {
       await browser.signedIn(
         async (page) => {
