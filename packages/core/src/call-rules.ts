@@ -1,3 +1,4 @@
+import { accessProblem } from './domain/access/access.js'
 import { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/access/audit.js'
 import { MESSAGE_STATES } from './domain/messages/message.js'
 import { broken, IS_REQUIRED, type Invalid, type Rule } from './domain/values/input-rules.js'
@@ -45,6 +46,12 @@ const optional =
   (value) =>
     value === undefined ? undefined : check(value)
 
+/** A wrong `access` must not open more than the host meant. */
+const access: Check = optional((value) =>
+  accessProblem(value)
+    ?.issues.map(({ path, message }) => `is no Access: ${path} ${message}`)
+    .join('; '),
+)
 const notNull: Check = (value) => (value === null ? 'must not be null' : undefined)
 
 const ID = needed(text)
@@ -64,7 +71,13 @@ const DELIVERY = { ...PROJECT, deliveryId: ID }
 const RECOVERY = { ...PROJECT, recoveryId: ID }
 const CHANGE = { change: needed(object) }
 const STATUS = { status: oneOf(['pending', 'responded']), state: oneOf(MESSAGE_STATES) }
-const MESSAGES = { ...AGENT, ...STATUS, sessionId: TEXT, changedFrom: INTEGER }
+const MESSAGES = {
+  ...AGENT,
+  ...STATUS,
+  progress: oneOf(['waiting', 'working']),
+  sessionId: TEXT,
+  changedFrom: INTEGER,
+}
 const CREATED = { createdAfter: INTEGER, createdBefore: INTEGER }
 const END_USER = { ...PROJECT, endUserId: ID, cursor: TEXT }
 const STRING = needed(string)
@@ -147,6 +160,7 @@ const CHECKS: Grouped = {
       messageId: TEXT,
       sessionId: TEXT,
       webhookId: TEXT,
+      event: oneOf(recoverySettings.event.enum),
       status: oneOf(recoverySettings.status.enum),
       lastAnswer: oneOf(recoverySettings.lastAnswer.enum),
     },
@@ -219,7 +233,9 @@ export function inputRules(
     call === undefined ? TOP : (CHECKS as Readonly<Record<string, object>>)[group]
   ) as Readonly<Record<string, Checks>> | undefined
   const own = checks?.[call ?? group]
-  return own && ((input) => inputProblem(Object.entries(own), input))
+  if (!own) return undefined
+  const rules = Object.entries({ ...own, access })
+  return (input) => inputProblem(rules, input)
 }
 
 function inputProblem(

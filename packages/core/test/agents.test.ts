@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createService, type AgentChanges, type SendInput } from '@org/agent-messaging-core'
 import { defaultLimits, failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
@@ -66,6 +66,21 @@ describe('a send to a starting agent', () => {
     const ref = { projectId: project.id, agent: 'slow' }
     const page = await service.messages.list({ ...ref, limit: 10 })
     expect(page.data).toEqual([])
+  })
+  it('that fails unexpectedly no longer counts as a wait', async () => {
+    const { sendToSlow, clock, storage, creating } = await slowStart(90_000)
+    const created = creating.catch(String)
+    const access = { caller: 'ada', permissions: [], sessions: 'all' } as const
+    const fault = new Error('the storage is broken')
+    for (let n = 0; n < 11; n++) {
+      const sending = sendToSlow(30_000, { access }).catch(String)
+      await clock.advance(0)
+      const get = vi.spyOn(storage.agents, 'get').mockRejectedValue(fault)
+      await clock.advance(1_000)
+      get.mockRestore()
+      expect(await sending).toBe(String(fault))
+    }
+    expect(await created).toBe(String(fault))
   })
   it('is refused at once when the caller does not wait', async () => {
     const { sendToSlow } = await slowStart(3_000)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { SCOPED_CALLS } from '../src/domain/access/access.js'
 import { refusalOf } from '@org/agent-messaging-testing'
 import type { Access, MessagingError, SendInput } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -25,6 +26,49 @@ async function two(options: Parameters<typeof scene>[0] = echo) {
   await parts.clock.advance(0)
   return { ...parts, mine, foreign }
 }
+
+it.each([
+  null,
+  { caller: 'u1', permissions: [] },
+  { ...own, session: own.sessions },
+  { ...own, sessions: 'mine' },
+  { ...own, sessions: { prefix: 'u1' } },
+])('no call takes %j as an access', async (access) => {
+  const { service, ref, foreign } = await two()
+  for (const path of [...SCOPED_CALLS, 'agents.get']) {
+    const [group = '', name = ''] = path.split('.')
+    const calls = service[group as 'messages'] as object as Record<
+      string,
+      (input: object) => Promise<unknown>
+    >
+    const input = {
+      ...ref,
+      messageId: foreign.id,
+      inputId: foreign.id,
+      sessionId: 's',
+      message: 'm',
+    }
+    const limits = { maxTurns: 1, maxLength: 1, most: 1, ...PAGE }
+    const refused = await refusalOf(
+      calls[name]?.({ ...input, ...limits, access }) ?? Promise.resolve(),
+    )
+    const issues = [{ path: 'access', message: expect.stringContaining('is no Access: ') }]
+    expect([path, refused]).toEqual([path, { kind: 'invalid', issues }])
+  }
+})
+
+it('no other field of a list names the agent or the sessions that it shows', async () => {
+  const { service, ref, project, mine } = await two()
+  const runtime = { kind: 'fake' }
+  const { agent } = await service.agents.create({ projectId: project.id, name: 'other', runtime })
+  const other = { projectId: project.id, agent: 'other', sessionId: 'u1/o', message: 'm' }
+  await service.messages.send(other)
+  const more = { agentId: agent.id, scope: { prefix: 'u' } }
+  const asked = { ...ref, ...more, access: { ...own, agents: [ref.agent] } }
+  const listed = await service.messages.list({ ...asked, ...PAGE })
+  expect(listed.data.map(({ id }) => id)).toEqual([mine.id])
+  expect(await service.messages.count({ ...asked, most: 9 })).toBe(1)
+})
 
 describe('a caller with a prefix of sessions', () => {
   it('sends to its own sessions, and finds no other session', async () => {

@@ -62,6 +62,16 @@ it('a caller with an access runs two searches for a text at once', async () => {
   expect((await next).data).toEqual([])
 })
 
+it('a search that fails unexpectedly no longer counts', async () => {
+  const { storage, service, project } = await scene()
+  const fault = new Error('the storage is broken')
+  vi.spyOn(storage.messages, 'search').mockRejectedValue(fault)
+  const access = { caller: 'ada', permissions: [], sessions: 'all' } as const
+  const search = () =>
+    service.messages.search({ projectId: project.id, text: 'a', access, ...PAGE }).catch(String)
+  for (let n = 0; n < 3; n++) expect(await search()).toBe(String(fault))
+})
+
 it('a search is refused if 100 others wait, and if it waits for half a minute', async () => {
   const { service, clock, started, search, endAll } = await heldSearches()
   const all = Array.from({ length: 102 }, (_, n) => search(String(n)).catch(errorIn))

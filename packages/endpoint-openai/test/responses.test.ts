@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import { describe, expect, it, vi } from 'vitest'
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import type { RequestFacts } from '@org/agent-messaging-http-kit'
 import { errorOf } from './error-of.js'
 import { openScene } from './scene.js'
@@ -60,6 +61,22 @@ describe('a response', () => {
     ])
     expect((await send('another two', first.id, 'k-1')).id).toBe(branch.id)
     expect(await messagesOf('slow')).toHaveLength(4)
+  })
+
+  it.each([0, 2 ** 40])('branches off if a past has at most %d characters', async (length) => {
+    const limits = { ...defaultLimits, earlierTurnsLength: length }
+    const { client } = await openScene({}, { limits })
+    const first = await client.responses.create({ model: 'echo', input: 'one' })
+    const behind = { model: 'echo', previous_response_id: first.id }
+    await client.responses.create({ ...behind, input: 'two' })
+    const branch = await client.responses.create({ ...behind, input: 'another two' })
+    const items = await client.responses.inputItems.list(branch.id)
+    expect(items.data).toHaveLength(length === 0 ? 1 : 3)
+    const said = (role: 'user' | 'assistant') => ({ role, content: 'x' }) as const
+    const long = [said('user'), said('assistant'), said('user')]
+    const answered = client.responses.create({ ...behind, input: long }).catch(String)
+    if (length === 0) expect(await answered).toContain('input must have at most 0 ')
+    else expect(await answered).toMatchObject({ status: 'completed' })
   })
 
   it.each(['reuse', 'reject'] as const)(

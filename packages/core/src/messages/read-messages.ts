@@ -154,7 +154,7 @@ function filterOf(d: Reading, { projectId, agent: name, access, ...given }: Mess
   return chain(d.storage.agents.get(projectId, name)).andThen((agent) => {
     if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
     const known = Object.entries(given).filter(([, value]) => value !== undefined)
-    return ok({ projectId, agentId: agent.id, ...scopeOf(access), ...Object.fromEntries(known) })
+    return ok({ ...Object.fromEntries(known), projectId, agentId: agent.id, ...scopeOf(access) })
   })
 }
 
@@ -200,7 +200,8 @@ export function searchMessages(
     if (searches.isFull(input, Infinity)) return errAsync(TOO_MANY_SEARCHES)
     searches.add(input, 1)
     const found = findText(input)
-    void found.then(() => searches.add(input, -1))
+    const done = () => searches.add(input, -1)
+    void found.then(done, done)
     return found
   }
 }

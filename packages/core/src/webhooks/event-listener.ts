@@ -132,7 +132,7 @@ export class EventListener {
     await this.#context.clock.sleep(graceMs, idle.signal)
     this.#handling?.abort('stopped')
     await this.rest()
-    // A handler that goes on keeps the lease until its end.
+    // A handler that goes on keeps the lease until its end, or until the lease expires.
     if (this.#savedAt !== undefined) void this.#work?.then(() => this.rest())
   }
 

@@ -14,7 +14,11 @@ export type Place = {
   readonly original?: Omit<Place, 'original'>
 }
 
-export const MOST_TURNS = 1_000
+/** The limits of a history of at most `length` characters. The service counts with 32 bits. */
+export const historyLimit = (length: number) => ({
+  maxTurns: 1_000,
+  maxLength: Math.max(0, Math.min(length, 2 ** 31 - 1)),
+})
 const PREVIOUS = 'previous_response_id'
 
 /**
@@ -45,7 +49,7 @@ export async function placeOf(
   const original = { sessionId: session.sessionId, input }
   if (later.data.length === 0) return original
   const maxLength = service.policy.limits.earlierTurnsLength - lengthOf(input)
-  const past = await service.messages.history({ ...ref, maxTurns: MOST_TURNS, maxLength })
+  const past = await service.messages.history({ ...ref, ...historyLimit(maxLength) })
   const turns = past.map(({ message, response }) => ({ message, response }))
   const earlierTurns = [...turns, ...input.earlierTurns]
   return { sessionId: undefined, input: { ...input, earlierTurns }, original }

@@ -16,7 +16,7 @@ import type { Deps } from '../options.js'
 import { replayed, sendAsked, sendRoute } from '../send.js'
 import { deletedMetadata, isDeleted, type Kept, metadataOf, responseBody } from './body.js'
 import { ResponseEvents } from './events.js'
-import { MOST_TURNS, type Place, placeOf } from './place.js'
+import { historyLimit, type Place, placeOf } from './place.js'
 import { readReferences, readStored } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
 
@@ -146,7 +146,7 @@ async function listInputItems(
 ): Promise<Response> {
   const page = readPage(c)
   const { state } = message
-  const limit = { maxTurns: MOST_TURNS, maxLength: service.policy.limits.earlierTurnsLength }
+  const limit = historyLimit(service.policy.limits.earlierTurnsLength)
   const found = await service.messages.history({ ...refOf(message), ...callerOf(c), ...limit })
   // The history ends with this message if it has an answer.
   const past = state.kind === 'responded' ? found.slice(0, -1) : found

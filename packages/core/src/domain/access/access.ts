@@ -53,8 +53,7 @@ export const mayCall = (access: Access | undefined, call: string): boolean =>
   !isScoped(access) || (SCOPED_CALLS as readonly string[]).includes(call)
 
 export function seesSession(access: Access | undefined, sessionId: string): boolean {
-  const sessions = access?.sessions ?? 'all'
-  return sessions === 'all' || isInScope(sessions, sessionId)
+  return access === undefined || access.sessions === 'all' || isInScope(access.sessions, sessionId)
 }
 
 export const isInScope = (scope: SessionScope, sessionId: string): boolean =>

@@ -37,8 +37,11 @@ export class AgentStarts {
     const opener = { projectId: agent.projectId, access }
     if (this.#waits.isFull(opener, this.#platform.policy.maxWaitingPerProject)) return false
     this.#waits.add(opener, 1)
-    await this.#started(agent, deadline, caller)
-    this.#waits.add(opener, -1)
+    try {
+      await this.#started(agent, deadline, caller)
+    } finally {
+      this.#waits.add(opener, -1)
+    }
     return true
   }
 
