@@ -139,6 +139,21 @@ describe('a recovery', () => {
     expect(await stored(again.id)).toMatchObject({ state: { kind: 'done' }, delivered: 1 })
   })
 
+  it('shows the attempt that paused it, also after a later one was accepted', async () => {
+    const { service, projectId, sender, stored, clock } = await afterFailures(2)
+    sender.script(refused(503))
+    const { id } = await service.recoveries.start({ projectId, tryFirst: true })
+    await clock.advance(1_000)
+    const { triedDeliveryId: deliveryId = '' } = await stored(id)
+    await service.deliveries.redeliver({ projectId, deliveryId })
+    await clock.advance(1_000)
+    expect(await stored(id)).toMatchObject({
+      state: { kind: 'paused' },
+      delivered: 1,
+      tried: { attemptNumber: 2, outcome: { kind: 'refused', statusCode: 503 } },
+    })
+  })
+
   it('continues after the storage was away', async () => {
     const { service, projectId, storage, stored, clock, telemetry } = await afterFailures(1)
     storage.fail('recoveries.advance', { times: 2 })

@@ -17,6 +17,7 @@ import {
   type RecoveryRow,
   type RecoveryStore,
   type RecoveryTask,
+  type Tries,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { atMost, type Dialect } from './dialect.js'
@@ -51,9 +52,14 @@ const countEnded = (d: Dialect, state: string): string =>
     where l.recovery_seq = r.seq and l.state = '${state}')) as ${state}`
 const anOpen = (d: Dialect): string =>
   `exists (select 1 ${counted(d)} and d.state in ('pending', 'sending'))`
+/** The tries go from the newest delivery to the oldest. */
+const lastTry = (d: Dialect, column: string): string =>
+  `case when r.state = 'paused' then (
+    select ${column} from ${d.schema}deliveries d
+    where d.seq = (select min(d.seq + 0) ${counted(d)})) end`
 /**
  * One statement, so that the counts are of one moment. Adding 0 keeps PostgreSQL from walking the
- * index of all ended deliveries.
+ * index of all ended deliveries, or of all deliveries.
  */
 const selectCounted = (d: Dialect): string => `
   select r.seq, ${selectList(RECOVERY_COLUMNS, 'r')},
@@ -62,7 +68,8 @@ const selectCounted = (d: Dialect): string => `
     ${['delivered', 'exhausted', 'cancelled'].map((state) => countEnded(d, state)).join()},
     case when r.state = 'sending' and not ${anOpen(d)} then (
       select max(d.finished_at + 0) ${counted(d)}) end as "lastEndAt",
-    case when r.state = 'paused' then (select d.id ${counted(d)} limit 1) end as "triedDeliveryId"
+    ${lastTry(d, 'd.id')} as "triedDeliveryId",
+    ${lastTry(d, 'd.recovery_attempts + 1')} as "triedAttempt"
   from ${d.schema}recoveries r`
 const ofProject = (d: Dialect): string => `${selectCounted(d)} where r.project_id = @projectId`
 export const countedRecovery = sql<Ref, CountedRecoveryRow>((d) => `${ofProject(d)} and r.id = @id`)
@@ -86,14 +93,22 @@ const forgetLeavers = sql<{ readonly seqs: readonly number[] }>(
 const next = sql<object, RecoveryRow>(
   (d) => `
     ${select(d)} r where state in ('running', 'trying')
-      and (state = 'running' or redelivered = 0 or not exists (
+      and (state = 'running' or not exists (
         select 1 ${counted(d)} and d.state in ('pending', 'sending')
           and d.attempt_count <= d.recovery_attempts))
     order by last_page_at, seq limit 1 ${d.lock('update of r skip locked')}`,
 )
-const accepted = sql<Seq>(
-  ({ schema }) =>
-    `select 1 from ${schema}deliveries where recovery_seq = @seq and state = 'delivered' limit 1`,
+const tries = sql<Seq, Tries & { readonly waiting: number }>(
+  ({ schema }) => `
+    select coalesce(sum(case when state in ('pending', 'sending') then 1 - attempted end), 0)
+        as waiting,
+      coalesce(sum(case when state = 'delivered' then 1 end), 0) as delivered,
+      coalesce(sum(attempted), 0) as attempted
+    from (
+      select state, case when attempt_count > recovery_attempts then 1 else 0 end as attempted
+      from ${schema}deliveries where recovery_seq = @seq
+      union all select state, case when state = 'cancelled' then 0 else 1 end
+      from ${schema}recovery_leavers where recovery_seq = @seq) as found`,
 )
 const countRunning = countIn('recoveries', () => "state in ('running', 'trying', 'paused')")
 const webhook = sql<{ readonly webhookId: string }>(
@@ -157,13 +172,18 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return yield* save({ ...recovery, state }, now)
     }
-    if (recovery.state.kind === 'trying' && recovery.redelivered > 0) {
-      const isAccepted = (yield* run(accepted, { seq: row.seq })) > 0
-      return yield* save({ ...recovery, state: triedState(isAccepted) }, now)
-    }
+    const { seq } = row
     const isTry = recovery.state.kind === 'trying'
-    const page = { limit: isTry ? 1 : limit, ...(cursor !== undefined && { cursor }) }
-    const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, row.seq)
+    const tried = isTry ? yield* one(tries, { seq }) : undefined
+    if (tried) {
+      // On PostgreSQL, `next` can miss a delivery that another process made due before the lock.
+      if (tried.waiting > 0) return recovery
+      const state = triedState(tried)
+      if (state.kind !== 'trying') return yield* save({ ...recovery, state }, now)
+    }
+    const page = { limit, ...(cursor !== undefined && { cursor }) }
+    const counting = { seq, isTry }
+    const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, counting)
     const progress = recoveryAfterPage(recovery, recovered)
     return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
   }),

@@ -1,7 +1,9 @@
-import type { AuditEntry, Instant } from '@org/agent-messaging-core'
+import type { AuditEntry, Instant, WebhookDelivery } from '@org/agent-messaging-core'
 import {
   decideRedelivery,
   keepsOrder,
+  tryPage,
+  type DeliveryState,
   type DeliveryStore,
   type PageOf,
   type RedeliverFilter,
@@ -67,25 +69,36 @@ export const leaveDeleted = leave<{ readonly seqs: readonly number[] }>((d) =>
   d.oneOf('d.seq', 'seqs', 'bigint'),
 )
 
+type Counting = {
+  readonly seq: number
+  /** Redelivers only the first match that is neither due nor being sent, and ends the page there. */
+  readonly isTry: boolean
+}
+
 /** `DeliveryStore.redeliver`. A recovery counts the deliveries from then on. */
 export function* redeliver(
   filter: RedeliverFilter,
   page: PageOf,
   now: Instant,
   audit?: AuditEntry,
-  recoverySeq?: number,
+  recovery?: Counting,
 ): Operation<Redelivered> {
-  const { data, nextCursor } = yield* listDeliveries({ ...filter, lock: true }, page)
-  yield* makeReadyToProbe([...new Set(data.map(({ webhookId }) => webhookId))], now)
+  const found = yield* listDeliveries({ ...filter, lock: true }, page)
+  const decide = (state: DeliveryState) =>
+    decideRedelivery(state, now, filter.deliveryId !== undefined)
+  const canTry = ({ state }: WebhookDelivery) => decide(state) !== undefined
+  const { data, nextCursor } = recovery?.isTry ? tryPage(found, canTry) : found
+  const probed = recovery?.isTry ? data.filter(canTry) : data
+  yield* makeReadyToProbe([...new Set(probed.map(({ webhookId }) => webhookId))], now)
   const changed = data.flatMap(({ id, state }) => {
-    const next = decideRedelivery(state, now, filter.deliveryId !== undefined)
+    const next = decide(state)
     if (!next) return []
     const { step, nextAttemptAt, resumeAt } = next
     const keeps_order = keepsOrder(state)
-    const recovery_seq = recoverySeq
+    const recovery_seq = recovery?.seq
     return [{ id, step, due_at: nextAttemptAt, resume_at: resumeAt, keeps_order, recovery_seq }]
   })
-  if (recoverySeq !== undefined) yield* run(leaveForNewer, { ids: changed.map(({ id }) => id) })
+  if (recovery) yield* run(leaveForNewer, { ids: changed.map(({ id }) => id) })
   yield* run(makeDue, { changes: JSON.stringify(changed) })
   if (changed.length > 0) yield* record(audit)
   return { matched: data.length, count: changed.length, nextCursor }

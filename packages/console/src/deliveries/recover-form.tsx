@@ -243,7 +243,9 @@ const Tried = ({ recovery: { tried, triedDeliveryId } }: Pick<RecoveryPageProps,
     {tried?.outcome.kind === 'unreachable' && (
       <>The receiver was not reached: {tried.outcome.detail}. </>
     )}
-    <a href={`${BASE}/deliveries/${triedDeliveryId}`}>Show the delivery</a>
+    {triedDeliveryId !== undefined && (
+      <a href={`${BASE}/deliveries/${triedDeliveryId}`}>Show the delivery</a>
+    )}
   </p>
 )
 

@@ -41,8 +41,9 @@ export interface RecoveryStore {
    * webhook is deleted. Returns the recovery after the page, or undefined if none is running here. A
    * recovery whose page another process does now is skipped.
    *
-   * A recovery that is `trying` redelivers one delivery. When that was attempted, the next call
-   * changes the state as `triedState` says.
+   * A recovery that is `trying` redelivers the first match that is neither due nor being sent, and
+   * lets only the webhook of that delivery be probed. When the delivery was attempted or has ended,
+   * the next call changes the state as `triedState` says, or tries the next match.
    */
   advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
   /**
@@ -58,8 +59,10 @@ export interface RecoveryStore {
 /** The reads return the counts and the state of their moment. */
 export type Recovery = RecoveryTask &
   RecoveryCounts & {
-    /** The delivery that was not accepted, of a paused recovery. */
+    /** The delivery that was not accepted, of a paused recovery. Absent if it was deleted. */
     readonly triedDeliveryId?: string
+    /** The number of the attempt that paused the recovery. */
+    readonly triedAttempt?: number
   }
 
 export type RecoveryTask = RecoveryProgress & {

@@ -7,7 +7,7 @@ import { shownAttempt, type ShownAttempt } from './deliveries.js'
 /** A recovery as callers of the API and of the host see it. Times are ISO 8601 in UTC. */
 export type ShownRecovery = Omit<
   Recovery,
-  'projectId' | 'state' | 'filter' | 'cursor' | 'createdAt' | 'triedDeliveryId'
+  'projectId' | 'state' | 'filter' | 'cursor' | 'createdAt' | 'triedDeliveryId' | 'triedAttempt'
 > & {
   readonly status: RecoveryState['kind']
   /** Present if the status is `failed`. */
@@ -31,6 +31,7 @@ export const shownRecovery = ({
   projectId: _,
   cursor: __,
   triedDeliveryId: ___,
+  triedAttempt: ____,
   tried,
   ...counts
 }: Recovery & { readonly tried?: DeliveryAttempt }): ShownRecovery => ({

@@ -91,6 +91,8 @@ export {
   recoveryAfterPage,
   recoveryState,
   triedState,
+  tryPage,
+  type Tries,
   type RecoveryCounts,
   type RecoveryDecision,
   type ResponseClass,

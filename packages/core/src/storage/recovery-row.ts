@@ -8,9 +8,13 @@ import type { Recovery, RecoveryFilter, RecoveryTask } from '../ports/recovery-s
 /** `lastPageAt` gives the running recoveries their turns. At first it is the creation time. */
 export type RecoveryRow = ReturnType<typeof recoveryColumns> & { readonly seq: number }
 
-/** `lastEndAt` is the last end of a delivery. It and `triedDeliveryId` are null if not needed. */
+/** `lastEndAt` is the last end of a delivery. Columns that are not needed are null. */
 export type CountedRecoveryRow = RecoveryRow &
-  RecoveryCounts & { readonly lastEndAt: number | null; readonly triedDeliveryId: string | null }
+  RecoveryCounts & {
+    readonly lastEndAt: number | null
+    readonly triedDeliveryId: string | null
+    readonly triedAttempt: number | null
+  }
 
 export const RECOVERY_COLUMNS = [
   'id',
@@ -50,11 +54,17 @@ export const toRecoveryTask = (row: Omit<RecoveryRow, 'seq'>): RecoveryTask => (
 
 export function toRecovery(row: CountedRecoveryRow): Recovery {
   const task = toRecoveryTask(row)
-  const { waiting, failing, delivered, exhausted, cancelled, triedDeliveryId } = row
+  const { waiting, failing, delivered, exhausted, cancelled, triedDeliveryId, triedAttempt } = row
   const counts = { waiting, failing, delivered, exhausted, cancelled }
   const lastEndAt = Math.max(row.lastPageAt, row.lastEndAt ?? 0)
   const state = recoveryState(task.state, counts, lastEndAt)
-  return { ...task, ...counts, state, ...(triedDeliveryId !== null && { triedDeliveryId }) }
+  return {
+    ...task,
+    ...counts,
+    state,
+    ...(triedDeliveryId !== null && { triedDeliveryId }),
+    ...(triedAttempt !== null && { triedAttempt }),
+  }
 }
 
 /** `now` is the time of the commit. */

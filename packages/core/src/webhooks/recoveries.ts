@@ -61,7 +61,7 @@ export const startRecovery =
       return ok(recovery)
     })
 
-/** `tried`: the last attempt of a paused recovery's delivery. */
+/** `tried`: the attempt that paused the recovery. */
 export const getRecovery =
   (d: Reading) =>
   ({ projectId, recoveryId }: RecoveryRef) =>
@@ -70,9 +70,11 @@ export const getRecovery =
         d.storage.recoveries.get(projectId, recoveryId),
         'recovery_not_found',
       )
-      const { triedDeliveryId: deliveryId = '' } = recovery
+      const { triedDeliveryId: deliveryId = '', triedAttempt } = recovery
       const found = deliveryId && (yield* chain(d.storage.deliveries.get(projectId, deliveryId)))
-      const tried = found ? found.attempts.at(-1) : undefined
+      const tried = found
+        ? found.attempts.find(({ attemptNumber }) => attemptNumber === triedAttempt)
+        : undefined
       return ok({ ...recovery, ...(tried && { tried }) })
     })
 

@@ -18,6 +18,7 @@ import {
   leaseEnd,
   heldByProbe,
   readyToProbe,
+  tryPage,
   changeWebhook,
   type OpenQueue,
   type CancelReason,
@@ -103,25 +104,30 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return publishOne(this.#memory, event, webhook, deliveryId).delivery
   }
 
-  /** `recoveryId`: the recovery that counts the deliveries from then on. */
+  /** The recovery counts the deliveries from then on. */
   redeliver(
     filter: RedeliverFilter,
     page: PageOf,
     now: Instant,
     audit?: AuditEntry,
-    recoveryId?: string,
+    recovery?: { readonly id: string; readonly isTry: boolean },
   ): Redelivered {
     const ofWebhooks = this.#find(filter).filter(({ webhookId }) =>
       this.#memory.webhooks.has(webhookId),
     )
-    const { data, nextCursor } = newestFirst(ofWebhooks, page)
-    for (const { webhookId } of data) this.#makeReadyToProbe(webhookId, now)
+    const decide = (delivery: WebhookDelivery) =>
+      decideRedelivery(delivery.state, now, filter.deliveryId !== undefined)
+    const canTry = (delivery: WebhookDelivery) => decide(delivery) !== undefined
+    const found = newestFirst(ofWebhooks, page)
+    const { data, nextCursor } = recovery?.isTry ? tryPage(found, canTry) : found
+    for (const { webhookId } of recovery?.isTry ? data.filter(canTry) : data)
+      this.#makeReadyToProbe(webhookId, now)
     const changed = data.filter((delivery) => {
-      const state = decideRedelivery(delivery.state, now, filter.deliveryId !== undefined)
+      const state = decide(delivery)
       const row = this.#memory.deliveries.get(delivery.id)
-      if (row && state && recoveryId !== undefined) {
+      if (row && state && recovery) {
         leaveRecovery(this.#memory, row)
-        row.recovery = { id: recoveryId, attempts: delivery.attemptCount }
+        row.recovery = { id: recovery.id, attempts: delivery.attemptCount }
       }
       if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined

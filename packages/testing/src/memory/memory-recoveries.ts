@@ -8,6 +8,7 @@ import {
   type RecoveryStore,
   type RecoveryTask,
   type PageOf,
+  type Tries,
   type Purge,
 } from '@org/agent-messaging-core/storage'
 import type { MemoryDeliveries } from './memory-deliveries.js'
@@ -74,13 +75,11 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
       return this.#save(row, { ...row.task, state }, now)
     }
     const isTry = row.task.state.kind === 'trying'
-    if (isTry && row.task.redelivered > 0) {
-      const state = triedState(this.#counted(row).delivered > 0)
-      return this.#save(row, { ...row.task, state }, now)
-    }
-    const page = { limit: isTry ? 1 : limit, ...(cursor !== undefined && { cursor }) }
+    const state = isTry ? triedState(this.#tries(row)) : row.task.state
+    if (state.kind !== row.task.state.kind) return this.#save(row, { ...row.task, state }, now)
+    const page = { limit, ...(cursor !== undefined && { cursor }) }
     const found = { ...filter, projectId }
-    const recovered = this.#deliveries.redeliver(found, page, now, undefined, id)
+    const recovered = this.#deliveries.redeliver(found, page, now, undefined, { id, isTry })
     const progress = recoveryAfterPage(row.task, recovered)
     return this.#save(row, { id, projectId, filter, createdAt, ...progress }, now)
   }
@@ -113,15 +112,30 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
   }
 
   #hasTurn(row: RecoveryRow): boolean {
-    const { state, redelivered } = row.task
-    return state.kind !== 'trying' || redelivered === 0 || this.#counted(row).waiting === 0
+    return row.task.state.kind !== 'trying' || this.#counted(row).waiting === 0
   }
 
-  #counted({ task, lastPageAt, leavers, settled }: RecoveryRow): Recovery {
-    if (settled) return settled
-    const rows = [...this.#memory.deliveries.values()].flatMap(({ recovery, delivery }) =>
+  #tries(row: RecoveryRow): Tries {
+    const attempted = this.#deliveriesOf(row).filter(
+      ({ attemptCount, before }) => attemptCount > before,
+    )
+    const left = row.leavers.filter((kind) => kind !== 'cancelled')
+    return {
+      delivered: this.#counted(row).delivered,
+      attempted: attempted.length + left.length,
+    }
+  }
+
+  #deliveriesOf({ task }: RecoveryRow) {
+    return [...this.#memory.deliveries.values()].flatMap(({ recovery, delivery }) =>
       recovery?.id === task.id ? { ...delivery, before: recovery.attempts } : [],
     )
+  }
+
+  #counted(row: RecoveryRow): Recovery {
+    const { task, lastPageAt, leavers, settled } = row
+    if (settled) return settled
+    const rows = this.#deliveriesOf(row)
     const open = rows.filter(({ state }) => isOpen(state))
     const ended = [...leavers, ...rows.map(({ state }) => state.kind)]
     const waiting = open.filter(({ attemptCount, before }) => attemptCount <= before).length
@@ -135,7 +149,12 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     const lastEndAt = Math.max(lastPageAt, ...rows.map(({ state }) => finishedAt(state)))
     const state = recoveryState(task.state, counts, lastEndAt)
     const tried = state.kind === 'paused' ? rows[0] : undefined
-    return { ...task, ...counts, state, ...(tried && { triedDeliveryId: tried.id }) }
+    return {
+      ...task,
+      ...counts,
+      state,
+      ...(tried && { triedDeliveryId: tried.id, triedAttempt: tried.before + 1 }),
+    }
   }
 
   #save(row: RecoveryRow, task: RecoveryTask, lastPageAt: Instant): RecoveryTask {

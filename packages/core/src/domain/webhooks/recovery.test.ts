@@ -5,6 +5,7 @@ import {
   recoveryAfterPage,
   recoveryState,
   triedState,
+  tryPage,
   type RecoveryState,
 } from './recovery.js'
 
@@ -49,6 +50,18 @@ it.each<[RecoveryState['kind'], boolean, boolean]>([
   expect(decidedRecovery(state, 'cancel', 7)).toEqual(ends ? cancelled : undefined)
 })
 
-it('a recovery pauses unless its first delivery was accepted', () => {
-  expect([triedState(true), triedState(false)]).toEqual([{ kind: 'running' }, { kind: 'paused' }])
+it('a recovery pauses if its try was attempted without success, and else tries another', () => {
+  expect(triedState({ delivered: 1, attempted: 1 })).toEqual({ kind: 'running' })
+  expect(triedState({ delivered: 0, attempted: 1 })).toEqual({ kind: 'paused' })
+  expect(triedState({ delivered: 0, attempted: 0 })).toEqual({ kind: 'trying' })
+})
+
+it('the page of a try ends after the first match that can be redelivered', () => {
+  const page = { data: [{ id: 'c' }, { id: 'b' }, { id: 'a' }], nextCursor: null }
+  expect(tryPage(page, ({ id }) => id === 'b')).toEqual({
+    data: [{ id: 'c' }, { id: 'b' }],
+    nextCursor: 'b',
+  })
+  expect(tryPage(page, ({ id }) => id === 'a')).toEqual(page)
+  expect(tryPage(page, () => false)).toEqual(page)
 })

@@ -101,10 +101,18 @@ export const recoveryState = (
     ? { kind: 'done', finishedAt: lastEndAt }
     : state
 
-/** Returns the state after the first delivery was attempted. */
-export const triedState = (isAccepted: boolean): RecoveryState => ({
-  kind: isAccepted ? 'running' : 'paused',
-})
+/** The deliveries that a `trying` recovery made due, also those that were deleted. */
+export type Tries = {
+  readonly delivered: number
+  /** Attempted since, accepted or not. */
+  readonly attempted: number
+}
+
+/** Returns the state after the tries. It is still `trying` if none of them was attempted. */
+export const triedState = ({ delivered, attempted }: Tries): RecoveryState => {
+  if (delivered > 0) return { kind: 'running' }
+  return { kind: attempted > 0 ? 'paused' : 'trying' }
+}
 
 /** Returns the state after a person's decision, or undefined if it is too late for that. */
 export function decidedRecovery(
@@ -117,6 +125,20 @@ export function decidedRecovery(
   return isCancellable ? { kind: 'cancelled', finishedAt: now } : undefined
 }
 export type RecoveryDecision = 'continue' | 'cancel'
+
+type Found<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+
+/** Ends the page of a `trying` recovery after the first match that can be redelivered. */
+export function tryPage<T extends { readonly id: string }>(
+  { data, nextCursor }: Found<T>,
+  canTry: (match: T) => boolean,
+): Found<T> {
+  const at = data.findIndex(canTry)
+  const tried = data[at]
+  return tried && at < data.length - 1
+    ? { data: data.slice(0, at + 1), nextCursor: tried.id }
+    : { data, nextCursor }
+}
 
 type RecoveredPage = {
   readonly matched: number

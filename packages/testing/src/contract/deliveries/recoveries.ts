@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import type {
-  ClaimedDelivery,
-  RecoveryTask,
-  AttemptRecord,
+import {
+  untried,
+  type ClaimedDelivery,
+  type RecoveryTask,
+  type AttemptRecord,
 } from '@org/agent-messaging-core/storage'
 import { aRecovery, PROJECT_ID } from '../../builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID } from '../scene.js'
@@ -231,6 +232,103 @@ export function recoveriesSuite(it: StorageTest): void {
     })
     await advanceAll(storage, 100)
     expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ redelivered: 3, waiting: 2 })
+  })
+
+  it('tries the first that is not due, and lets only its webhook be probed', async ({
+    storage,
+    scene,
+  }) => {
+    const circuit = { kind: 'open', until: later + MINUTE, trips: 1 } as const
+    const health = { ...untried, circuit }
+    const webhook = await scene.webhook()
+    const agent = await scene.agent()
+    for (let n = 0; n < 2; n++) await scene.publish(agent)
+    for (const { delivery, lease } of await claimAll(storage, NOW))
+      await storage.deliveries.recordAttempt({
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused },
+        state: { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 },
+        decideHealth: ({ updatedAt }) => ({ change: { health, updatedAt } }),
+      })
+    const other = await scene.webhook({ health })
+    for (let n = 0; n < 3; n++) await scene.publish(agent)
+    const filter = { status: 'pending', createdBefore: later } as const
+    const { id } = await created(storage, { filter, state: { kind: 'trying' } })
+    expect(await storage.recoveries.advance({ limit: 99, now: later })).toMatchObject({
+      id,
+      state: { kind: 'trying' },
+      matched: 7,
+      redelivered: 1,
+    })
+    expect(await storage.recoveries.advance({ limit: 99, now: later })).toBeUndefined()
+    const read = async (of: { readonly id: string }) =>
+      (await storage.webhooks.get(PROJECT_ID, of.id))?.health.circuit
+    expect(await read(webhook)).toEqual({ ...circuit, until: later })
+    expect(await read(other)).toEqual(circuit)
+  })
+
+  it('tries the next when a try ends without an attempt', async ({ storage, scene }) => {
+    const { recoveries, deliveries } = storage
+    await exhausted(storage, scene, 3)
+    const { id } = await created(storage, { state: { kind: 'trying' } })
+    await advanceAll(storage, 100)
+    const { data } = await deliveries.list(
+      { projectId: PROJECT_ID, status: 'pending' },
+      { limit: 9 },
+    )
+    await deliveries.cancel(PROJECT_ID, data[0]?.id ?? '', later)
+    expect(await advanceAll(storage, 100)).toEqual([id])
+    const [second, ...others] = await claimAll(storage)
+    expect(others).toEqual([])
+    if (!second) throw new Error('no delivery was claimed')
+    await recordEnd(storage, second, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
+    await advanceAll(storage, 100)
+    const tried = { triedDeliveryId: second.delivery.id, triedAttempt: 2 }
+    const paused = { state: { kind: 'paused' }, redelivered: 2, ...tried }
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ ...paused, failing: 1 })
+    const [again] = await claimAll(storage, later + 2 * MINUTE)
+    if (!again) throw new Error('no delivery was claimed')
+    await recordEnd(storage, again, deliveredAt(later + 2 * MINUTE))
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ ...paused, delivered: 1 })
+  })
+
+  it('knows the end of a try that was deleted', async ({ storage, scene }) => {
+    const { recoveries, deliveries } = storage
+    await exhausted(storage, scene, 3)
+    const { id } = await created(storage, { state: { kind: 'trying' } })
+    await advanceAll(storage, 100)
+    const [claimed] = await claimAll(storage)
+    if (!claimed) throw new Error('no delivery was claimed')
+    await recordEnd(storage, claimed, deliveredAt(NOW - 1))
+    expect(await deliveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(1)
+    await recoveries.advance({ limit: 100, now: later })
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
+      state: { kind: 'running' },
+      delivered: 1,
+    })
+  })
+
+  it('never pauses before an attempt, in any number of processes', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    await exhausted(storage, scene, 20)
+    const both = [storage, second]
+    for (let round = 0; round < 10; round++) {
+      const { id } = await created(storage, { state: { kind: 'trying' } })
+      await Promise.all(
+        [...both, ...both, ...both].map(({ recoveries }) =>
+          recoveries.advance({ limit: 9, now: later }),
+        ),
+      )
+      expect(await storage.recoveries.get(PROJECT_ID, id)).toMatchObject({
+        state: { kind: 'trying' },
+        redelivered: 1,
+      })
+      await storage.recoveries.decide(PROJECT_ID, id, 'cancel', later)
+    }
   })
 
   it('fails when its webhook is deleted', async ({ storage, scene }) => {
