@@ -195,6 +195,25 @@ describe('a listener', () => {
     })
   })
 
+  it('gets events although a claim and a read take longer than a second', async () => {
+    const { answer, clock, listen, service, storage } = await scene()
+    const { list, listen: claim } = storage.events
+    Object.assign(storage.events, {
+      listen: async (...step: Parameters<typeof claim>) => {
+        await clock.sleep(700)
+        return claim(...step)
+      },
+      list: async (...asked: Parameters<typeof list>) => {
+        await clock.sleep(1_200)
+        return list(...asked)
+      },
+    })
+    const { heard } = listen(service)
+    await answer('a', 'b', 'c')
+    await clock.advance(30_000)
+    expect(heard).toEqual(['a', 'b', 'c'])
+  })
+
   it('stores its place once for many events', async () => {
     const { answer, clock, listen, service, storage } = await scene()
     const { listen: store } = storage.events

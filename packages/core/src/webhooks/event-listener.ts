@@ -66,6 +66,8 @@ export class EventListener {
   #unsaved = 0
   #failure: Failure | undefined
   #isBusy = false
+  /** When the last page was asked for, in elapsed time. */
+  #readAt = 0
   #work: Promise<void> | undefined
   #handling: AbortController | undefined
   #isStopping = false
@@ -96,7 +98,6 @@ export class EventListener {
   async begin(): Promise<Promise<void>[]> {
     if (this.#isBusy || this.#isStopping) return []
     this.#isBusy = true
-    const readAt = this.#context.clock.elapsed()
     const events = await this.#due().catch((thrown: unknown) => {
       this.#isBusy = false
       throw thrown
@@ -106,7 +107,7 @@ export class EventListener {
       await this.rest()
       return []
     }
-    this.#work = this.#handleAll(events, readAt + GROUP_MS).finally(() => {
+    this.#work = this.#handleAll(events).finally(() => {
       this.#isBusy = false
     })
     return events.length === 0 ? [] : [this.#work]
@@ -141,6 +142,7 @@ export class EventListener {
     const { name: listener, projectId } = this.#input
     const isHeld = clock.elapsed() < this.#saveAt || (await this.#save())
     if (!isHeld || clock.elapsed() < (this.#failure?.retryAt ?? 0)) return []
+    this.#readAt = clock.elapsed()
     const page = await read({ projectId, after: this.#cursor, limit: GROUP })
     if (page.isOk()) return page.value.data
     if (page.error.kind === 'event_cursor_expired') {
@@ -160,11 +162,18 @@ export class EventListener {
     return this.#context.policy.runLeaseMs / 3
   }
 
-  /** Handles the events of a page until `end`. Later events can have been erased since. */
-  async #handleAll(events: readonly EventOfLog[], end: number): Promise<void> {
+  /**
+   * Handles the events of a page for a second, and at least one however long the read took. Later
+   * events can have been erased since.
+   */
+  async #handleAll(events: readonly EventOfLog[]): Promise<void> {
+    let end = Infinity
     for (const event of events) {
       if (this.#isStopping || this.#context.clock.elapsed() >= Math.min(this.#saveAt, end)) break
-      if (this.#names.has(event.name) && !(await this.#handle(event))) return
+      if (this.#names.has(event.name)) {
+        if (!(await this.#handle(event))) return
+        end = this.#readAt + GROUP_MS
+      }
       this.#cursor = event.cursor
     }
     if (events.length > 0) this.#loop.wake()
