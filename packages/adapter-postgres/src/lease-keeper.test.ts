@@ -207,12 +207,24 @@ it('a thread that cannot start is reported, and the run goes on', async () => {
 })
 
 it('the thread asks for the password of each connection if the pool has a function', async () => {
-  let asked = 0
-  const { pool: guarded, shown } = await passwordServer(async () => `password ${++asked}`)
+  const places: unknown[] = []
+  const password = async (...given: unknown[]) => `password ${places.push(...given)}`
+  const { pool: guarded, shown } = await passwordServer(password)
   const { leaseKeeper } = await scene({ pool: guarded })
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(() => shown.length > 1)
   expect(shown.slice(0, 2)).toEqual(['password 1', 'password 2'])
+  const { host, port, user, database } = guarded.options
+  expect(places[0]).toEqual({ host, port, user, database })
+})
+
+it('a password that no thread can get is reported', async () => {
+  const { pool: guarded } = await passwordServer(async () => Symbol('password') as never)
+  const { leaseKeeper, said } = await scene({ pool: guarded })
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  const lost = 'could not be cloned'
+  await until(() => said.some((reason) => reason.includes(lost)))
+  expect(said).toContainEqual(expect.stringContaining(lost))
 })
 
 const place = {

@@ -30,6 +30,11 @@ export type PostgresLeaseKeeper = LeaseKeeper & {
 /** Further concurrent runs of one process are extended by the dispatcher alone. */
 const SLOTS = 4_096
 
+/** What `pg` tells a password function about the connection. */
+export type PasswordPlace = Partial<Pick<pg.Client, 'host' | 'port' | 'user' | 'database'>>
+/** The types of `pg` lack the parameter. */
+type Password = (place: PasswordPlace) => string | Promise<string>
+
 /** The data that the thread starts with. */
 export type ThreadData = {
   readonly connection: pg.ClientConfig
@@ -79,27 +84,27 @@ export function postgresLeaseKeeper({
   const password = 'pool' in place ? place.pool.options.password : undefined
   const asks = typeof password === 'function'
   const workerData: ThreadData = { connection, asks, leaseMs, sql: extendSql, leases: table.shared }
-  const passwordOf = async () => (asks ? password() : undefined)
+  const passwordOf = async (place: PasswordPlace) =>
+    asks ? (password as Password)(place) : undefined
   return threadKeeper(table, () => startThread(workerData, passwordOf, onError), onError)
 }
 
 /** Returns a function that ends the thread. */
 function startThread(
   workerData: ThreadData,
-  passwordOf: () => Promise<string | undefined>,
+  passwordOf: (place: PasswordPlace) => Promise<string | undefined>,
   onError: (reason: string) => void,
 ) {
   const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
   const thread = new Worker(file, { workerData, execArgv: [] })
   const exited = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  thread.on('message', (reason: string | null) => {
-    if (reason !== null) return onError(reason)
+  thread.on('message', (message: string | PasswordPlace) => {
+    if (typeof message === 'string') return onError(message)
     // Without an answer the thread reports that its connection has timed out.
-    void passwordOf().then(
+    passwordOf(message)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      (password) => thread.postMessage({ password }),
-      (error) => onError(String(error)),
-    )
+      .then((password) => thread.postMessage({ password }))
+      .catch((error: unknown) => onError(String(error)))
   })
   thread.on('error', (error) => onError(String(error)))
   thread.unref()

@@ -21,12 +21,16 @@ parentPort?.on('message', (message) => {
   else for (const resolve of asking.splice(0)) resolve(message.password)
 })
 
-/** Asks the main thread, which has the function that returns it. */
-const password = () =>
+/**
+ * Asks the main thread, which has the function that returns it. `pg` says for which connection.
+ *
+ * @param {import('./lease-keeper.js').PasswordPlace} [place]
+ */
+const password = ({ host, port, user, database } = {}) =>
   new Promise((resolve) => {
     asking.push(resolve)
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window
-    parentPort?.postMessage(null)
+    parentPort?.postMessage({ host, port, user, database })
   })
 
 // A dead connection costs one round at most, and a lease lasts three.
