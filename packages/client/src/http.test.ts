@@ -129,6 +129,14 @@ describe('a request', () => {
     expect(await client.messages.runs('echo', 'm')).toEqual(runs)
     expect(asked.map(({ url }) => url)).toEqual(['/v1/agents/echo/messages/m/runs'])
   })
+  it('reads a list as it was asked for, also if the caller has changed its object since', async () => {
+    const { asked, client } = await service([{ status: 200, body: { data: [], nextCursor: null } }])
+    const query = { limit: 1 }
+    const list = client.webhooks.list(query)
+    query.limit = 2
+    await list
+    expect(asked.map(({ url }) => url)).toEqual(['/v1/webhooks?limit=1'])
+  })
   it('reads a list page by page', async () => {
     const pages = [
       { status: 200, body: { data: [{ id: 1 }, { id: 2 }], nextCursor: '2' } },

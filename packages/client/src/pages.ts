@@ -8,8 +8,10 @@ export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
 
 /** Lists rows in the service's order. Requests a page when it is needed. */
 export function listOf<Row>(http: Http, path: string, query: PageInput = {}): List<Row> {
+  // The caller can change its object before the list is read.
+  const asked = { ...query }
   const read = (cursor?: string): Promise<Page<Row>> =>
-    http.get(path, cursor === undefined ? query : { ...query, cursor })
+    http.get(path, cursor === undefined ? asked : { ...asked, cursor })
   let first: Promise<Page<Row>> | undefined
   const page = () => (first ??= read())
   return {

@@ -17,7 +17,7 @@ import { OpenRequests } from './http/open-requests.js'
 import { inProject, type ProjectCalls } from './in-project.js'
 import { requireKnownOptions } from './known-options.js'
 import { SetupError } from './setup-error.js'
-import { taken } from './taken.js'
+import { invalid, taken } from './taken.js'
 import type { Wiring, WiringOptions } from './wire.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
@@ -93,8 +93,8 @@ export type Messaging = ProjectCalls & {
    */
   tick(budget: { readonly budgetMs: number }): Promise<Pass>
   /**
-   * Reseals the secrets of the storage with the present master key. Pass the returned `next` to the
-   * next call, until there is none.
+   * Reseals the secrets of the storage with the present master key. Each call does one step. Pass the
+   * returned `next` to the next call, as `reseal({ from: next })`, until there is none.
    */
   reseal: MessagingService['secrets']['reseal']
   /**
@@ -169,7 +169,7 @@ export async function messagingOn(
     // Without workers, starts only the agents, so that they take messages before the first `tick`.
     await (workers ? service.start() : service.tick({ budgetMs: 0 }))
     const requests = new OpenRequests()
-    const stop = async ({ graceMs = GRACE_MS } = {}) => {
+    const stop = async (graceMs: number) => {
       await Promise.all([service.stop({ graceMs }), requests.end(graceMs)])
       await wiring.close()
     }
@@ -180,7 +180,7 @@ export async function messagingOn(
       ask: (agent, message, options) =>
         ask({ service, platform, projectId }, agent, message, options),
       tick: service.tick,
-      reseal: service.secrets.reseal,
+      reseal: async (input) => service.secrets.reseal(taken(input, { from: true })),
       service,
       http: async <Host>(http: HttpOptions<Host> = {}) => {
         const { httpHandlers } = await import('./http/handlers.js')
@@ -188,7 +188,12 @@ export async function messagingOn(
       },
       on: (events, handler, options) =>
         service.events.on({ ...taken(options, LISTENING), projectId, events, handler } as never),
-      stop: (grace) => (stopped ??= stop(grace)),
+      // A refused call stops nothing, so that the next one can.
+      stop: async ({ graceMs = GRACE_MS } = {}) => {
+        if (typeof graceMs !== 'number' || Number.isNaN(graceMs))
+          throw invalid('graceMs', 'must be a number')
+        return (stopped ??= stop(graceMs))
+      },
     }
   } catch (error) {
     await service.stop({ graceMs: 0 })

@@ -1,5 +1,5 @@
 import type { MessagingService, Page } from '@org/agent-messaging-core'
-import { given } from '@org/agent-messaging-core/runtime'
+import { given, isJsonObject } from '@org/agent-messaging-core/runtime'
 import type { ShownStats, ShownUsage, WebhookView } from '@org/agent-messaging-core/host'
 import { CALLS, COUNTS, type Given, type Listing, type RowOf, type Transaction } from './calls.js'
 import { listOf, type List } from './list.js'
@@ -70,12 +70,15 @@ export function inProject(service: MessagingService, projectId: string): Project
     shown ? shown(value as never, service.host) : value
   const caller = (call: Call, shape: Shape) => async (input: unknown) =>
     show(shape, await call({ ...taken(input, shape.fields), projectId }))
-  const lister = (call: Call, shape: Shape) => (input: unknown) =>
-    listOf(async (cursor) => {
-      const asked = { ...taken(input, shape.fields), ...given({ cursor }), projectId }
+  const lister = (call: Call, shape: Shape) => (input: unknown) => {
+    // The caller can change its object before the list is read.
+    const wanted = isJsonObject(input) ? { ...input } : input
+    return listOf(async (cursor) => {
+      const asked = { ...taken(wanted, shape.fields), ...given({ cursor }), projectId }
       const { data, nextCursor } = (await call(asked)) as Page<unknown>
       return { data: data.map((row) => show(shape, row)), nextCursor }
     })
+  }
   const bound = ([group, shapes]: readonly [string, Readonly<Record<string, Shape>>]) => {
     const calls = service[group as keyof Calls] as object as Readonly<Record<string, Call>>
     const all = Object.entries(shapes).map(([name, shape]) => {

@@ -39,7 +39,8 @@ function takenOf(input: Values, fields: Fields, issues: Issue[], within: string)
     issues.push({ path: within || 'input', message })
   }
   const valueOf = (name: string): unknown => {
-    const [field, value, path] = [fields[name], input[name], within ? `${within}.${name}` : name]
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    const [value, path] = [input[name], within ? `${within}.${name}` : name]
     if (typeof field === 'object' && isJsonObject(value)) return takenOf(value, field, issues, path)
     if (typeof field !== 'string' || value === undefined || value === null) return value
     const { read, rule } = TIMES[field]

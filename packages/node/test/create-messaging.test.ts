@@ -551,6 +551,39 @@ describe('createMessaging', () => {
     expect(messaging.service.host.load().runs).toBe(0)
   })
 
+  it('stops after a stop that was refused', async () => {
+    const messaging = await open()
+    for (const graceMs of ['10000', Number.NaN] as number[])
+      await expect(messaging.stop({ graceMs })).rejects.toMatchObject({ kind: 'invalid' })
+    expect(await answerOf(messaging)).toMatchObject({ status: 'responded' })
+    await messaging.stop({ graceMs: 10_000 })
+    await expect(answerOf(messaging)).rejects.toMatchObject({ kind: 'stopped' })
+  })
+
+  it('reseals step by step, and refuses a place that is not in `from`', async () => {
+    const { reseal } = await open()
+    const { next, ...found } = await reseal()
+    expect(found).toEqual({ resealed: 0, unopened: 0 })
+    await expect(reseal(next as object)).rejects.toMatchObject({ kind: 'invalid' })
+    expect(await reseal({ from: next })).toEqual({ resealed: 0, unopened: 0 })
+  })
+
+  it('refuses a field that is named like a part of each object', async () => {
+    const { agents } = await open()
+    const change = JSON.parse('{"__proto__":{"__proto__":{"a":1}}}') as object
+    const refused = agents.update({ agent: 'shouter', change })
+    await expect(refused).rejects.toMatchObject({ kind: 'invalid' })
+    await expect(refused).rejects.toThrow('__proto__')
+  })
+
+  it('lists what was asked for, also if the caller has changed its object since', async () => {
+    const { agents } = await open({ agents: { one: shout, two: shout } })
+    const asked = { limit: 1 }
+    const list = agents.list(asked)
+    asked.limit = 0
+    expect((await list).data).toHaveLength(1)
+  })
+
   it('takes a clock that a test moves', async () => {
     const clock = fakeClock()
     const messaging = await createMessaging({

@@ -22,7 +22,8 @@ import type { OpenRequests } from './open-requests.js'
 export type HttpOptions<Host = unknown> = {
   /**
    * The path in front of the API's own paths, such as `/messaging`. `node` answers paths without it
-   * only if the host has cut it off. `fetch` cannot see that, so it answers them always.
+   * only if the host has cut it off and kept the whole path in `request.originalUrl`, as Express
+   * does. `fetch` cannot see that, so it answers them always.
    */
   readonly basePath?: string | undefined
   /**
