@@ -24,7 +24,7 @@ describe('A: authentication', () => {
       sentBy: undefined,
       confirm: async () => undefined,
       learn: () => undefined,
-      isRevoked: async () => false,
+      recheck: async () => undefined,
       since: 0,
     }
     const authenticate: Authenticate = async ({ headers }) =>

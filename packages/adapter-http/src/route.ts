@@ -128,7 +128,9 @@ export const routesOf =
       }
       const answered = await answerOf(c)
       const ended = await lateRefusal(accessOf(c), d)
-      return ended ? refuse(c, ended) : answered
+      if (!ended) return answered
+      await answered.body?.cancel()
+      return refuse(c, ended)
     }
 
     async function answerOf(c: Context<Env>): Promise<Response> {

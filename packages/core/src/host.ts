@@ -1,7 +1,13 @@
 /** For authors of an HTTP adapter, an endpoint or a console in front of the service. */
 export type { CreateAgentError, CreatedAgent } from './agents/create-agent.js'
 export type { Answer, ErrorOf } from './answer.js'
-export { accessProblem, actorOf, mayCall, type ByAccess } from './domain/access/access.js'
+export {
+  accessProblem,
+  actorOf,
+  keepsAccess,
+  mayCall,
+  type ByAccess,
+} from './domain/access/access.js'
 export {
   apiKeySettings,
   isBootstrapKey,

@@ -106,8 +106,9 @@ class KeyAccess implements Requester {
     if (error?.kind === 'unauthorized') this.#known = { refusal: { kind: 'unauthorized' } }
   }
 
-  async isRevoked(): Promise<boolean> {
-    return (await this.#read())?.kind === 'unauthorized'
+  async recheck(): Promise<HttpError | undefined> {
+    const refused = await this.#read()
+    return refused?.kind === 'unauthorized' ? refused : undefined
   }
 
   async #read(): Promise<HttpError | undefined> {
@@ -144,6 +145,7 @@ export const allowAccess =
       await next()
       const ended = await lateRefusal(requester, d)
       if (!ended) return
+      await c.res.body?.cancel()
       // Hono would keep the headers of the answer that the caller does not get.
       c.res = undefined
       c.res = refuse(c, ended)
@@ -164,13 +166,16 @@ export async function errorFor<E extends { readonly kind: string }>(
   return (await access?.confirm()) ?? error
 }
 
-/** Returns the refusal of a caller whose access has ended during a wait for the answer. */
+/**
+ * Returns the refusal of a caller whose access has ended during a wait for the answer. Cancel the
+ * body of that answer: a stream would stay open.
+ */
 export async function lateRefusal(
   requester: Requester | undefined,
   { service, now }: Watch,
 ): Promise<HttpError | undefined> {
   if (!requester || now() - requester.since < service.policy.stream.keyCheckMs) return undefined
-  return (await requester.isRevoked()) ? { kind: 'unauthorized' } : undefined
+  return requester.recheck()
 }
 
 type Watch = {
@@ -188,6 +193,6 @@ export function revocationCheck(
   return async () => {
     if (now() - checkedAt < service.policy.stream.keyCheckMs) return false
     checkedAt = now()
-    return access.isRevoked()
+    return (await access.recheck()) !== undefined
   }
 }

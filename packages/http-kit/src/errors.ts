@@ -131,7 +131,10 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
     'Web pages of this origin cannot send this request',
     'The host can name the origin in `cors`',
   ],
-  login_unavailable: ['The login of the host has not answered in time', 'Try again later'],
+  login_unavailable: [
+    'The login of the host has failed or not answered in time',
+    'Try again later',
+  ],
   route_not_found: ['No such route'],
   event_not_found: ['No such event'],
   portal_off: [

@@ -22,8 +22,11 @@ export type Requester = {
    * A storage that is not available does not say whether the key is revoked.
    */
   readonly learn: (error: { readonly kind: string } | undefined) => void
-  /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
-  readonly isRevoked: () => Promise<boolean>
+  /**
+   * Returns a refusal if the caller's access has ended, or a login cannot say. An unavailable
+   * storage revokes no key.
+   */
+  readonly recheck: () => Promise<HttpError | undefined>
   /** When the caller was authenticated, by the clock `now` of the app. */
   readonly since: number
   /** Tells a wait that the caller's access has ended. Absent for API keys. */

@@ -1,11 +1,12 @@
 import type { Access, Actor } from '@org/agent-messaging-core'
-import { actorOf } from '@org/agent-messaging-core/host'
+import { actorOf, errorIn, keepsAccess } from '@org/agent-messaging-core/host'
+import type { HttpError } from './errors.js'
 import type { Requester } from './requester.js'
 
 type UserOptions = {
   readonly projectId: string
   readonly access: Access
-  /** Returns what the user can do now. Undefined: nothing. */
+  /** Returns what the user can do now. Undefined: nothing. Rejects if the login does not say. */
   readonly again: () => Promise<Access | undefined>
   /** How often a wait asks again. */
   readonly checkMs: number
@@ -39,19 +40,20 @@ export class User implements Requester {
 
   learn(): void {}
 
-  /** Also true if the user can do anything else than before. The caller can ask again. */
-  async isRevoked(): Promise<boolean> {
+  /** Refuses a user who can do less than before. The caller can ask again. */
+  async recheck(): Promise<HttpError | undefined> {
     const { again, now } = this.#options
     this.#askedAt = now()
-    const access = await again()
-    this.#isOver ||= JSON.stringify(access) !== JSON.stringify(this.access)
-    return this.#isOver
+    const access = await again().catch(errorIn)
+    if (access && 'kind' in access) return access
+    this.#isOver ||= access === undefined || !keepsAccess(this.access, access)
+    return this.#isOver ? { kind: 'unauthorized' } : undefined
   }
 
   hasEnded(): boolean {
     const { checkMs, now } = this.#options
     if (!this.#isOver && now() - this.#askedAt >= checkMs)
-      void this.isRevoked().catch(() => undefined)
+      void this.recheck().catch(() => undefined)
     return this.#isOver
   }
 }

@@ -182,6 +182,56 @@ describe('authorize', () => {
     expect((await fetch(`${url}/${messageId}`)).status).toBe(401)
   })
 
+  it('a finished answer is 503 while the hook throws, and its repetition succeeds', async () => {
+    let isAway = false
+    const facts: Fact[] = []
+    const { http, messaging, goOn } = await openDoor(
+      {
+        authorize: () => {
+          if (isAway) throw new Error('the login is away')
+          return ada
+        },
+      },
+      {
+        policy: { stream: { ...STREAM, keyCheckMs: 0 } },
+        telemetry: { record: (fact) => void facts.push(fact) },
+      },
+    )
+    const send = () =>
+      http.fetch(
+        new Request(
+          'http://h/v1/agents/slow/messages',
+          sending('', 'go', { 'idempotency-key': 'k' }),
+        ),
+      )
+    const waiting = send()
+    await expect.poll(() => messaging.service.host.load().waitingCallers).toBe(1)
+    isAway = true
+    goOn()
+    expect(await statusAndCode(waiting)).toEqual([503, 'UNAVAILABLE'])
+    expect(JSON.stringify(facts)).toContain('the login is away')
+    isAway = false
+    expect(await statusAndCode(send())).toEqual([200, undefined])
+  })
+
+  it('a stream that a late refusal replaces is closed', async () => {
+    let asked = 0
+    const { http, messaging, goOn } = await openDoor(
+      { authorize: () => (asked++ === 0 ? ada : undefined) },
+      { policy: { stream: { ...STREAM, keyCheckMs: 0, maxPerProject: 1 } } },
+    )
+    const { messages } = messaging.service
+    const agent = { projectId: messaging.projectId, agent: 'slow' }
+    const { message } = await messages.send({ ...agent, sessionId: 's', message: 'go', waitMs: 0 })
+    const url = `http://h/v1/agents/slow/messages/${message.id}/stream`
+    expect((await http.fetch(new Request(url))).status).toBe(401)
+    expect(asked).toBeGreaterThan(1)
+    const stream = await messages.stream({ ...agent, messageId: message.id })
+    expect(stream).toBeDefined()
+    await stream?.return?.()
+    goOn()
+  })
+
   it('an answer comes after a wait only if the key is still valid', async () => {
     const { http, messaging, keyWith, goOn } = await openDoor(
       { endpoints: ['openai', 'mcp', 'a2a'] },

@@ -76,8 +76,8 @@ async function readOrWait(
       abort: caller,
     })
     // The key can be revoked or expire while its request waits.
-    if (waitMs > 0 && (await c.get('requester').isRevoked()))
-      return refusal({ kind: 'unauthorized' })
+    const ended = waitMs > 0 ? await c.get('requester').recheck() : undefined
+    if (ended) return refusal(ended)
     const { data, nextCursor } = found
     cursor = nextCursor
     if (data.length > 0 || leftMs === 0 || caller.aborted) return reply(c, 200, shownEvents(found))

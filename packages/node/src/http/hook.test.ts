@@ -40,6 +40,23 @@ it('a stream ends when the hook no longer answers, with one line', async () => {
   const answers: unknown[] = [ada]
   const { caller, errors } = hookOf(async () => answers.pop() ?? new Promise(() => {}))
   const user = await caller()
-  expect(await user.isRevoked()).toBe(true)
+  expect(await user.recheck()).toEqual({ kind: 'login_unavailable' })
   expect(errors).toHaveLength(1)
+})
+
+it('a hook that throws once ends no access, and one that returns less does', async () => {
+  const ids = (...of: string[]) => ({ caller: 'ada', permissions: [], sessions: { ids: of } })
+  const fault = new Error('the login is away')
+  const answers = [ids('a', 'b'), fault, ids('c', 'b', 'a'), ids('a'), ids('a', 'b')]
+  const { caller, errors } = hookOf(async () => {
+    const answer = answers.shift()
+    if (answer instanceof Error) throw answer
+    return answer
+  })
+  const user = await caller()
+  expect(await user.recheck()).toEqual({ kind: 'login_unavailable' })
+  expect(errors).toEqual([fault])
+  expect(await user.recheck()).toBeUndefined()
+  expect(await user.recheck()).toEqual({ kind: 'unauthorized' })
+  expect(await user.recheck()).toEqual({ kind: 'unauthorized' })
 })

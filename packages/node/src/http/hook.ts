@@ -44,13 +44,14 @@ export const byHook =
     throw new RequestRefusal({ kind: 'origin_refused' })
   }
 
-/** A hook that throws ends a stream: the caller can ask again. */
+/** A hook that throws ends a stream, and takes a late answer back: the caller can ask again. */
 async function again(hook: Hook, request: Request): Promise<Access | undefined> {
   try {
     return await accessOf(hook, request)
   } catch (error) {
-    if (!(error instanceof RequestRefusal)) hook.onError(error)
-    return undefined
+    if (error instanceof RequestRefusal) throw error
+    hook.onError(error)
+    throw new RequestRefusal({ kind: 'login_unavailable' })
   }
 }
 

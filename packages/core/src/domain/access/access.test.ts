@@ -3,6 +3,7 @@ import {
   accessProblem,
   actorOf,
   isScoped,
+  keepsAccess,
   mayCall,
   ownEndUser,
   ownPrincipal,
@@ -149,4 +150,42 @@ describe('the principal of a caller', () => {
 
 it('a change of a caller is a change of a user', () => {
   expect(actorOf(all)).toEqual({ kind: 'user', id: 'u1' })
+})
+
+describe('a caller keeps the access', () => {
+  const ids = (...of: string[]) => ({ sessions: { ids: of } })
+  const prefix = (of: string) => ({ sessions: { prefix: of } })
+  const principal = (endUserId: string) => ({ principal: { endUserId } })
+
+  it.each<[before: Partial<Access>, now: Partial<Access>]>([
+    [{}, {}],
+    [{ permissions: [] }, {}],
+    [ids('a', 'b'), ids('c', 'b', 'a')],
+    [ids('u/a'), prefix('u/')],
+    [ids('a'), {}],
+    [prefix('u/a/'), prefix('u/')],
+    [prefix('u/'), {}],
+    [{ agents: ['a', 'b'] }, { agents: ['b', 'a', 'c'] }],
+    [{ agents: ['a'] }, {}],
+    [principal('e'), principal('e')],
+    [principal('e'), {}],
+  ])('from %j to %j', (before, now) => {
+    expect(keepsAccess({ ...all, ...before }, { ...all, ...now })).toBe(true)
+  })
+
+  it.each<[before: Partial<Access>, now: Partial<Access>]>([
+    [{}, { caller: 'u2' }],
+    [{}, { permissions: ['project:agents'] }],
+    [{}, ids('a')],
+    [ids('a', 'b'), ids('a')],
+    [ids('v/a'), prefix('u/')],
+    [prefix('u/'), ids('u/')],
+    [prefix('u/'), prefix('u/a/')],
+    [{}, { agents: ['a'] }],
+    [{ agents: ['a', 'b'] }, { agents: ['a'] }],
+    [{}, principal('e')],
+    [principal('e'), principal('f')],
+  ])('not from %j to %j', (before, now) => {
+    expect(keepsAccess({ ...all, ...before }, { ...all, ...now })).toBe(false)
+  })
 })

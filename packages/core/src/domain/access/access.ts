@@ -59,6 +59,20 @@ export function seesSession(access: Access | undefined, sessionId: string): bool
 export const isInScope = (scope: SessionScope, sessionId: string): boolean =>
   'ids' in scope ? scope.ids.includes(sessionId) : sessionId.startsWith(scope.prefix)
 
+/** Returns true if `now` allows all that `before` allows. */
+export const keepsAccess = (before: Access, now: Access): boolean =>
+  now.caller === before.caller &&
+  before.permissions.every((one) => now.permissions.includes(one)) &&
+  keepsSessions(before.sessions, now.sessions) &&
+  (now.agents === undefined || before.agents?.every((one) => now.agents?.includes(one)) === true) &&
+  (now.principal === undefined || now.principal.endUserId === before.principal?.endUserId)
+
+function keepsSessions(before: Access['sessions'], now: Access['sessions']): boolean {
+  if (now === 'all' || before === 'all') return now === 'all'
+  if ('ids' in before) return before.ids.every((id) => isInScope(now, id))
+  return 'prefix' in now && before.prefix.startsWith(now.prefix)
+}
+
 export const seesAgent = (
   access: Access | undefined,
   { id, name }: { readonly id: string; readonly name: string },
