@@ -75,6 +75,36 @@ it('refuses a host that accepts no writes', async () => {
   ).rejects.toThrow(`postgres://127.0.0.1:1,127.0.0.1:${port}${pathname}: accepts no writes`)
 })
 
+it('gives no recovery the number of one that was purged before a copy', async () => {
+  const connectionString = await postgres.database()
+  const columns = {
+    id: 'd',
+    project_id: 'p',
+    webhook_seq: 1,
+    event_seq: 1,
+    state: 'delivered',
+    step: 0,
+    attempt_count: 1,
+    lease: 1,
+    created_at: 1,
+    recovery_seq: 7,
+  }
+  const deliveries = {
+    name: 'deliveries',
+    columns: ['seq', ...Object.keys(columns)],
+    rows: [[1, ...Object.values(columns)]],
+  }
+  const recoveries = { name: 'recoveries', columns: ['seq'], rows: [] }
+  expect(await fillPostgres({ connectionString, tables: [deliveries, recoveries] })).toBe(1)
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  const { rows } = await client.query(
+    "select nextval(pg_get_serial_sequence('agent_messaging.recoveries', 'seq')) as seq",
+  )
+  await client.end()
+  expect(rows).toEqual([{ seq: '8' }])
+})
+
 it('serves the storage, the signal, the schema and a copy', async () => {
   const connectionString = after([await silentHost()], await postgres.database(), WRITES)
   expect(await fillPostgres({ connectionString, tables: [projects] })).toBe(0)

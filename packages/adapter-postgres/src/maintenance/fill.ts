@@ -123,11 +123,17 @@ async function insertInto(
 async function finish(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
   for (const table of tables.filter(({ columns }) => columns.includes('seq')))
     await client.query(
-      `select setval(pg_get_serial_sequence('${nameOf(table)}', 'seq'), max(seq)) from ${nameOf(table)}`,
+      `select setval(pg_get_serial_sequence('${nameOf(table)}', 'seq'), ${lastSeq(table)}) from ${nameOf(table)}`,
     )
   await client.query('commit')
   await client.query(`analyze ${tables.map(nameOf).join(', ')}`).catch(() => undefined)
 }
+
+/** Deliveries keep the number of a recovery that was purged. */
+const lastSeq = ({ name }: FillTable): string =>
+  name === 'recoveries'
+    ? `greatest(max(seq), (select max(recovery_seq) from ${nameOf({ name: 'deliveries' })}))`
+    : 'max(seq)'
 
 /** Sends each value as text, which PostgreSQL converts to the column's type. */
 function insertSql({ name, columns }: FillTable, types: ReadonlyMap<string, string>): string {
