@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Recovery } from '@org/agent-messaging-client'
 import { profilesFile } from '../src/commands/backend.js'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { createSandbox, until, type Sandbox } from './sandbox.js'
@@ -222,6 +223,37 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     expect(await textOf(`deliveries recover ${String(webhookId)} ${filter} --wait`)).toMatch(
       /^1 of 1 accepted by 20\S+Z\.\n$/,
     )
+    await on(`webhooks delete ${String(webhookId)}`)
+    await broken.close()
+  })
+
+  it('recover what is due already or is cancelled, and say so', async () => {
+    const broken = await brokenReceiver()
+    const create = `webhooks create ${broken.url} --event agent.error --retry-schedule 2h`
+    const { id: webhookId } = await on(create)
+    await on(`webhooks test ${String(webhookId)}`)
+    const list = `deliveries list --webhook ${String(webhookId)} --status failed`
+    await until(async () => (await on<object[]>(list)).length === 1)
+    await on(`webhooks pause ${String(webhookId)}`)
+    const recover = `deliveries recover ${String(webhookId)} --status failed --wait`
+    const first = cli(recover, environment())
+    await until(async () => {
+      const answer = await fetch(`${url}/v1/recoveries`, {
+        headers: { authorization: `Bearer ${KEY}` },
+      })
+      const { data } = (await answer.json()) as { data: Recovery[] }
+      return data.some(({ filter, waiting }) => filter.webhookId === webhookId && waiting === 1)
+    })
+    expect(await textOf(recover)).toMatch(
+      /^0 of 0 accepted by \S+\. 1 were due already or being sent\.\n$/,
+    )
+    const [open] = await on<{ id: string }[]>(list)
+    await on(`deliveries cancel ${String(open?.id)}`)
+    expect(await first).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^0 of 1 accepted by \S+\. 1 cancelled\.\n$/) as string,
+      stderr: expect.stringContaining('1 of 1 deliveries were not accepted') as string,
+    })
     await on(`webhooks delete ${String(webhookId)}`)
     await broken.close()
   })

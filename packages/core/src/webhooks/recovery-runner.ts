@@ -67,6 +67,7 @@ export function createRecoveryRunner(
     }
     // A stopping service would look again without end.
     if (d.stopping.aborted) return { isDone: true }
+    await settle()
     loop.wake()
     return { isDone: false }
   }

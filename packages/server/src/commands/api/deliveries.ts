@@ -105,6 +105,7 @@ function addRecover(deliveries: Command): void {
       return recovered(backend, filter, wait)
     },
     text: recoveryText,
+    problem: recoveryProblem,
   })
   withFilters(recover)
     .addOption(
@@ -203,8 +204,16 @@ function recoveryText(recovery: Recovery) {
   return `${due} due again. A running server sends them.${others}${end}`
 }
 
-function resultOf({ redelivered, delivered, exhausted, cancelled, finishedAt = '' }: Recovery) {
+/** Only a recovery that is done has a result. */
+const recoveryProblem = ({ status, redelivered, delivered }: Recovery) =>
+  status === 'done' && delivered < redelivered
+    ? `${redelivered - delivered} of ${redelivered} deliveries were not accepted`
+    : undefined
+
+function resultOf(recovery: Recovery) {
+  const { matched, redelivered, delivered, exhausted, cancelled, finishedAt = '' } = recovery
   const others = [
+    matched > redelivered && ` ${matched - redelivered} were due already or being sent.`,
     exhausted > 0 && ` ${exhausted} out of retries.`,
     cancelled > 0 && ` ${cancelled} cancelled.`,
   ]
@@ -221,8 +230,9 @@ async function followed(
   const failure = `cannot follow recovery ${started.id}, which a running server continues`
   let recovery = started
   while (recovery.status === 'running' || (wait && recovery.status === 'sending')) {
-    const { matched, redelivered, delivered } = recovery
-    const shown = recovery.status === 'sending' ? `, ${delivered} accepted` : ''
+    const { matched, redelivered, delivered, waiting, failing } = recovery
+    const counts = `, ${delivered} accepted, ${waiting} waiting, ${failing} failing`
+    const shown = recovery.status === 'sending' ? counts : ''
     progress.show(`${matched} deliveries found, ${redelivered} of them are due again${shown}…`)
     const advanced =
       service && (await orFail(service.host.advanceRecovery(), 'cannot continue the recovery'))
