@@ -73,7 +73,7 @@ export { levelOfFact, type Fact, type Telemetry } from './ports/telemetry.js'
 export type { ActiveSpan, SpanDetails, SpanStart, Tracing } from './ports/tracing.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { Ask, AskOptions } from './runtimes/asking.js'
-export { isMissing, needsPackage } from './runtimes/missing-package.js'
+export { isMissing, needsPackage, partsWith } from './runtimes/missing-package.js'
 export {
   agentHeadersProblem,
   parseRemoteOptions,

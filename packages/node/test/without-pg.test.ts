@@ -2,13 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 
 /** Runs a program in a process that does not find the packages. Returns its output. */
-function printedWithout(packages: readonly string[], program: string): string {
+function printedWithout(
+  packages: readonly string[],
+  program: string,
+  message = "Cannot find package '#'",
+): string {
   const hide = `
     import { registerHooks } from 'node:module'
     registerHooks({ resolve(name, context, next) {
       if (!${JSON.stringify(packages)}.some((hidden) => name === hidden || name.startsWith(hidden + '/')))
         return next(name, context)
-      const missing = new Error("Cannot find package '" + name + "'")
+      const missing = new Error(${JSON.stringify(message)}.replaceAll('#', name))
       throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' })
     } })`
   const hooks = `data:text/javascript,${encodeURIComponent(hide)}`
@@ -60,6 +64,25 @@ it('without the SDKs, an agent that needs one is refused, and other agents work'
 invalid: runtime needs the package @agentclientprotocol/sdk: npm install @agentclientprotocol/sdk
 invalid: runtime needs the package @a2a-js/sdk: npm install @a2a-js/sdk
 `)
+})
+
+it('a package that lacks a file is not reported as missing', () => {
+  const printed = printedWithout(
+    ['pg', '@a2a-js/sdk'],
+    `
+    import { createMessaging } from '@org/agent-messaging-node'
+    const print = ({ kind, message }) => console.log(kind, message)
+    const messaging = await createMessaging({ database: ':memory:' })
+    const runtime = { kind: 'a2a', url: 'https://agent.example/' }
+    await messaging.agents.create({ name: 'remote', runtime }).catch(print)
+    await messaging.stop()
+    const postgres = { database: 'postgres://127.0.0.1:1/x', masterKey: Buffer.alloc(32) }
+    await createMessaging(postgres).catch(print)`,
+    "Cannot find module '/app/node_modules/#/file.js' imported from /app/node_modules/#/index.js",
+  )
+  const lost = (name: string) =>
+    `undefined Cannot find module '/app/node_modules/${name}/file.js' imported from /app/node_modules/${name}/index.js\n`
+  expect(printed).toBe(lost('@a2a-js/sdk') + lost('pg'))
 })
 
 it('a fake needs no SQLite, PostgreSQL or Vitest', () => {

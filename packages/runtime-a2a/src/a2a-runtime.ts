@@ -3,6 +3,7 @@ import {
   type Clock,
   failure,
   parseRemoteOptions,
+  partsWith,
   type PortResult,
   remoteOptionsSchema,
   type RunError,
@@ -49,7 +50,7 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
       if (!remote) return failure(exited('the agent has no url'))
       const vetted = await vet(remote.url)
       if (!vetted.ok) return failure(exited(`url ${vetted.error}`))
-      const parts = await loadParts()
+      const parts = await loadParts().catch(({ message }: Error) => failure(message))
       if (!parts.ok) return failure(exited(`the agent ${parts.error}`))
       const { A2aAgent, connect } = parts.value
       try {
@@ -68,5 +69,4 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
 
 /** Loads the parts that need the SDK. Says what to install if the SDK is missing. */
-const loadParts = () =>
-  import('./a2a-start.js').then(success, ({ message }: Error) => failure(message))
+const loadParts = () => partsWith('@a2a-js/sdk', import('./a2a-start.js'))

@@ -31,7 +31,8 @@ export interface AgentRuntime {
   /**
    * Checks the options of a create or update request, and separates the secret ones. An error is a
    * sentence for the caller that starts with the field's name. Options come from requests: they
-   * name entries of the operator's configuration, never a program or an argument.
+   * name entries of the operator's configuration, never a program or an argument. Rejects if the
+   * runtime is broken.
    */
   parseOptions(options: JsonObject): Promise<PortResult<ParsedOptions, string>>
   /**

@@ -1,4 +1,4 @@
-import { type AgentRuntime, failure, success } from '@org/agent-messaging-core/runtime'
+import { type AgentRuntime, failure, partsWith, success } from '@org/agent-messaging-core/runtime'
 import { defaultAcpLimits, type AcpLimits } from './acp-limits.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { namedPrograms, type ProgramOptions } from '../named-programs.js'
@@ -35,7 +35,7 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
       return parts.ok ? parseOptions(given) : parts
     },
     start: async ({ agent }, onExit, signal) => {
-      const parts = await loadParts()
+      const parts = await loadParts().catch(({ message }: Error) => failure(message))
       if (!parts.ok) return failure({ code: 'RUNTIME_EXITED', message: `the agent ${parts.error}` })
       const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } = parts.value
       const started = start(agent)
@@ -62,5 +62,4 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
 }
 
 /** Loads the parts that need the SDK. Says what to install if the SDK is missing. */
-const loadParts = () =>
-  import('./acp-start.js').then(success, ({ message }: Error) => failure(message))
+const loadParts = () => partsWith('@agentclientprotocol/sdk', import('./acp-start.js'))
