@@ -157,6 +157,7 @@ const inputs = {
     create: {
       projectId: ID,
       permissions: ['project:webhooks'],
+      title: 'T',
       returnUrl: URL,
       lifetimeSeconds: 60,
     },

@@ -30,10 +30,12 @@ describe('POST /v1/portal-links', () => {
     const body = {
       permissions: ['project:message', 'project:message'],
       lifetimeSeconds: 60,
+      title: 'Zoë & Co',
       returnUrl: 'https://app.example/settings?tab=2',
     }
     expect((await ask('POST', '/v1/portal-links', { body })).json).toMatchObject({
       permissions: ['project:message'],
+      title: body.title,
       returnUrl: body.returnUrl,
       linkExpiresAt: '2030-01-01T00:01:00.000Z',
       expiresAt: '2030-01-01T00:01:00.000Z',
@@ -46,6 +48,8 @@ describe('POST /v1/portal-links', () => {
     [{ lifetimeSeconds: 59 }, 'lifetimeSeconds'],
     [{ lifetimeSeconds: 86_401 }, 'lifetimeSeconds'],
     [{ lifetimeSeconds: 60.5 }, 'lifetimeSeconds'],
+    [{ title: '' }, 'title'],
+    [{ title: 'a'.repeat(101) }, 'title'],
     [{ returnUrl: 'https://evil.example/' }, 'returnUrl'],
     [{ returnUrl: 'javascript:alert(1)' }, 'returnUrl'],
     [{ returnUrl: 'not a url' }, 'returnUrl'],

@@ -387,6 +387,7 @@ create table agent_messaging.portal_sessions (
   project_id text collate "C" not null,
   digest text collate "C" not null unique,
   permissions text not null,
+  title text,
   return_url text,
   created_at bigint not null,
   link_until bigint not null,

@@ -4,7 +4,7 @@ import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { textIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { firstPage, overPage, remember } from './portal.js'
+import { customerOf, firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
 import { projectNameOf, signedIn, type SignedIn } from './session.js'
 
@@ -71,7 +71,7 @@ type Question = {
 
 /** Asks before the link replaces a session or hides the console. */
 async function askPage(c: PageRequest, d: ConsoleDeps, { code, session, others }: Question) {
-  const customer = await projectNameOf(d, session.projectId)
+  const customer = await customerOf(d, session)
   const { portal, operator } = others
   return show(
     c,
@@ -84,8 +84,7 @@ async function askPage(c: PageRequest, d: ConsoleDeps, { code, session, others }
       <ul class="consequences">
         {portal && (
           <li>
-            The portal of <bdi>{await projectNameOf(d, portal.projectId)}</bdi>. You leave it if you
-            continue.
+            The portal of <bdi>{await customerOf(d, portal)}</bdi>. You leave it if you continue.
           </li>
         )}
         {operator && (

@@ -185,6 +185,14 @@ describe('the pages of a portal session', () => {
       )
   })
 
+  it('name the customer by the title of the link', async () => {
+    const s = await portal(['project:webhooks'])
+    const { code } = await s.service.portals.create({ projectId: s.projectId, title: 'Zoë & Co' })
+    const cookie = cookieOf(await s.get(`/console/portal?code=${code}`))
+    const page = await (await s.get('/console/webhooks', cookie)).text()
+    expect(page).toContain('For <bdi>Zoë &amp; Co</bdi>')
+  })
+
   it('name the platform, show its logo and colours, and lead back to it', async () => {
     const svg = new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>')
     const look = {

@@ -33,7 +33,7 @@ export const servePortal =
     }
     c.set('portal', session)
     c.set('apiKey', keyOf(session))
-    c.set('projectName', await projectNameOf(d, session.projectId))
+    c.set('projectName', await customerOf(d, session))
     c.set('isOperator', false)
     c.set('actor', { kind: 'portal', id })
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
@@ -41,6 +41,10 @@ export const servePortal =
       ? next()
       : showProblem(c, 404, 'Page not found')
   }
+
+/** Returns the name of the customer for whom a session acts. */
+export const customerOf = (d: ConsoleDeps, { title, projectId }: PortalSession) =>
+  title ?? projectNameOf(d, projectId)
 
 /** The pages need an API key with permissions. The pages of conversations list the agents. */
 const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey => ({

@@ -30,7 +30,7 @@ export type CreatePortalError =
 export const createPortal =
   (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreatePortalInput) =>
     safeTry(async function* () {
-      const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
+      const { projectId, permissions = ['project:webhooks'], title, returnUrl, actor } = input
       const { lifetimeSeconds = 3_600 } = input
       const problem = broken(required({ projectId })) ?? broken(portalRules(input))
       if (problem) return problem
@@ -38,6 +38,7 @@ export const createPortal =
       const until = now + lifetimeSeconds * SECOND
       const session: PortalSession = {
         ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
+        ...(title !== undefined && { title }),
         ...(returnUrl !== undefined && { returnUrl }),
         ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
       }

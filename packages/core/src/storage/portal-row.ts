@@ -3,9 +3,10 @@ import type { PortalSession } from '../domain/access/portal.js'
 /** A portal session without the digest, which no method returns. */
 export type PortalRow = Omit<
   PortalSession,
-  'permissions' | 'returnUrl' | 'openedAt' | 'endedAt'
+  'permissions' | 'title' | 'returnUrl' | 'openedAt' | 'endedAt'
 > & {
   readonly permissions: string
+  readonly title: string | null
   readonly returnUrl: string | null
   readonly openedAt: number | null
   readonly endedAt: number | null
@@ -15,6 +16,7 @@ export const PORTAL_COLUMNS = [
   'id',
   'projectId',
   'permissions',
+  'title',
   'returnUrl',
   'createdAt',
   'linkUntil',
@@ -25,6 +27,7 @@ export const PORTAL_COLUMNS = [
 
 export const toPortalSession = ({
   permissions,
+  title,
   returnUrl,
   openedAt,
   endedAt,
@@ -32,6 +35,7 @@ export const toPortalSession = ({
 }: PortalRow): PortalSession => ({
   ...row,
   permissions: JSON.parse(permissions) as PortalSession['permissions'],
+  ...(title !== null && { title }),
   ...(returnUrl !== null && { returnUrl }),
   ...(openedAt !== null && { openedAt }),
   ...(endedAt !== null && { endedAt }),
@@ -40,6 +44,7 @@ export const toPortalSession = ({
 export const portalColumns = (session: PortalSession): PortalRow => ({
   ...session,
   permissions: JSON.stringify(session.permissions),
+  title: session.title ?? null,
   returnUrl: session.returnUrl ?? null,
   openedAt: session.openedAt ?? null,
   endedAt: session.endedAt ?? null,

@@ -352,6 +352,7 @@ create table portal_sessions (
   project_id text not null,
   digest text not null unique,
   permissions text not null,
+  title text,
   return_url text,
   created_at integer not null,
   link_until integer not null,

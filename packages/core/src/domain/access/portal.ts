@@ -13,6 +13,8 @@ export type PortalPermission = (typeof PORTAL_PERMISSIONS)[number]
 export type PortalSettings = {
   readonly permissions?: readonly PortalPermission[] | undefined
   readonly lifetimeSeconds?: number | undefined
+  /** The customer's name in the portal, 1 to 100 characters. */
+  readonly title?: string | undefined
   /** An http or https URL. The host decides which origins are allowed. */
   readonly returnUrl?: string | undefined
 }
@@ -31,6 +33,12 @@ export const portalSettings = {
     description: 'The seconds from now to the end of the session.',
     unset: 'an hour',
   },
+  title: {
+    type: 'string',
+    maxLength: 100,
+    description: "The customer's name at the top of each page.",
+    unset: 'the name of the project',
+  },
   returnUrl: {
     type: 'string',
     maxLength: 2_000,
@@ -47,6 +55,8 @@ export type PortalSession = {
   readonly id: string
   readonly projectId: string
   readonly permissions: readonly PortalPermission[]
+  /** The customer's name, if it is not that of the project. */
+  readonly title?: string
   /** The page of the platform that the customer comes from and goes back to. */
   readonly returnUrl?: string
   readonly createdAt: Instant

@@ -8,6 +8,7 @@ import { duration, repeatable } from '../options.js'
 type CreateOptions = {
   readonly permission?: readonly PortalPermission[]
   readonly lifetime?: number
+  readonly title?: string
   readonly returnUrl?: string
 }
 
@@ -20,9 +21,9 @@ export function addPortalLinks(program: Command): void {
     examples: ['agent-messaging portal-links create --permission project:webhooks --lifetime 1h'],
     thing: 'the link',
     call: ({ client, options }: Invocation<CreateOptions>) => {
-      const { permission: permissions, lifetime, returnUrl } = options
+      const { permission: permissions, lifetime, title, returnUrl } = options
       const lifetimeSeconds = lifetime === undefined ? undefined : Math.floor(lifetime / 1_000)
-      return client.portalLinks.create(given({ permissions, lifetimeSeconds, returnUrl }))
+      return client.portalLinks.create(given({ permissions, lifetimeSeconds, title, returnUrl }))
     },
     text: ({ id, url, linkExpiresAt, expiresAt }) =>
       `${url}\n\nOpen the link before ${linkExpiresAt}. Its session ends at ${expiresAt}. The id is ${id}.`,
@@ -35,6 +36,7 @@ export function addPortalLinks(program: Command): void {
       ),
     )
     .option('--lifetime <duration>', 'time until the session ends (default: 1h)', duration)
+    .option('--title <name>', "customer's name in the portal (default: the project's name)")
     .option('--return-url <url>', 'page of your product that the portal links back to')
   addApiCommand(links, 'end <id>', {
     about: 'end the session of a link, or make the link unusable',

@@ -13,6 +13,7 @@ export function portalsSuite(it: StorageTest): void {
     const plain = aPortalSession()
     const full = aPortalSession({
       permissions: ['project:webhooks', 'project:message'],
+      title: 'Zoë & Co',
       returnUrl: 'https://example.com/é',
     })
     expect(await portals.create(plain, DIGEST, 10)).toBe('created')
