@@ -430,6 +430,13 @@ export interface components {
       readonly schema?: JsonObject | null
       /** @constant */
       readonly answerBy?: 'execution_principal'
+      /** @description The conversation on the page of the one-time link, at most 20 messages. */
+      readonly context?:
+        | readonly {
+            readonly message: string
+            readonly response?: string
+          }[]
+        | null
       /** @description Default: 7 days. */
       readonly expiresInMs?: number | null
       /** @description `fail`, or an object with the `answer` of the deadline. */

@@ -5,6 +5,7 @@ export {
   parseQuestion,
   type AnsweredInput,
   type AskingRun,
+  type ContextMessage,
   type Question,
 } from './domain/messages/message-input.js'
 export {

@@ -39,6 +39,14 @@ async function asked(question: object = {}, agent: object = {}, idle = false) {
 }
 
 describe('a question of an agent', () => {
+  it('keeps its context out of events, and only until the answer', async () => {
+    const context = [{ message: 'hello', response: 'the context' }]
+    const { get, answer, events } = await asked({ context })
+    expect((await get()).inputs).toMatchObject([{ context }])
+    expect(await answer('yes')).not.toHaveProperty('inputs.0.context')
+    expect(JSON.stringify(await events())).not.toContain('the context')
+  })
+
   it('keeps its message open, and the next run gets the answer', async () => {
     const { get, answer, clock, events, inputId, messageId } = await asked()
     expect((await get()).state.kind).toBe('input_required')

@@ -40,6 +40,10 @@ const question = {
   options: z.array(text).optional(),
   schema: jsonObject.optional().describe('JSON Schema of the answer.'),
   answerBy: z.literal('execution_principal').optional(),
+  context: z
+    .array(z.object({ message: text, response: text.optional() }))
+    .optional()
+    .describe('The conversation on the page of the one-time link, at most 20 messages.'),
   expiresInMs: number.optional().describe('Default: 7 days.'),
   onExpiry: z
     .custom<Json>((value) => value !== undefined)

@@ -149,7 +149,8 @@ function answered(
   answer: InputAnswer,
   now: Instant,
 ): Decided<Extract<MessageState, { kind: 'queued' }>> {
-  const input = { ...(inputs.at(-1) as MessageInput), answer }
+  const { context: _, ...asked } = inputs.at(-1) as MessageInput
+  const input = { ...asked, answer }
   const data = {
     ...factsOf(message),
     input: inputEventFacts(input, message.state.deadlineAt),

@@ -10,18 +10,28 @@ describe('parseQuestion', () => {
       options: ['yes', 'no'],
       schema: { type: 'string' },
       answerBy: 'execution_principal',
+      context: [{ message: 'Buy it', response: 'For 12 EUR?' }, { message: 'Yes' }],
       expiresInMs: 1_000,
       onExpiry: { answer: 'no' },
     }
     const parsed = parseQuestion({ ...question, other: 1 })
     expect(parsed).toEqual({ kind: 'input_required', ...question })
-    expect(parseQuestion({ question: 'Pay?', onExpiry: 'fail' })).toEqual({
+    expect(parseQuestion({ question: 'Pay?', onExpiry: 'fail', context: [] })).toEqual({
       kind: 'input_required',
       question: 'Pay?',
     })
   })
 
-  it.each([
+  it('takes the turns of a history as the context, and keeps only their texts', () => {
+    const turn = { messageId: 'm', message: 'Buy it', response: 'For 12 EUR?' }
+    expect(parseQuestion({ question: 'Pay?', context: [turn] })).toMatchObject({
+      context: [{ message: 'Buy it', response: 'For 12 EUR?' }],
+    })
+    const full = Array.from({ length: 20 }, () => ({ message: 'é'.repeat(1_600) }))
+    expect(parseQuestion({ question: 'Pay?', context: full })).toMatchObject({ context: full })
+  })
+
+  it.each<[string, unknown]>([
     ['is not an object', 'Pay?'],
     ['has no text', { question: '' }],
     ['has no text', { question: 1 }],
@@ -44,6 +54,19 @@ describe('parseQuestion', () => {
     ],
     ['has an expiresInMs that is not between 1 and 31536000000', { question: 'q', expiresInMs: 0 }],
     ['has an answerBy that is not execution_principal', { question: 'q', answerBy: 'me' }],
+    ['has a context that is not a list of at most 20 messages', { question: 'q', context: {} }],
+    [
+      'has a context that is not a list of at most 20 messages',
+      { question: 'q', context: Array.from({ length: 21 }, () => ({ message: 'm' })) },
+    ],
+    ...[{}, null, { message: '\0' }, { message: 'm', response: 1 }].map((one): [string, object] => [
+      'has a context whose entries are not messages with a text and a response',
+      { question: 'q', context: [one] },
+    ]),
+    [
+      'has a context of more than 65536 bytes as JSON',
+      { question: 'q', context: [{ message: 'é'.repeat(32_768) }] },
+    ],
     [
       'has an onExpiry that is neither "fail" nor an object with an answer',
       { question: 'q', onExpiry: {} },

@@ -18,9 +18,17 @@ export type Question = {
   readonly schema?: JsonObject
   /** The only principal that can answer. Default: every caller of the project. */
   readonly answerBy?: 'execution_principal'
+  /**
+   * The part of the conversation that the page of the one-time link shows, oldest first. No event
+   * and no answer of the API has it. The service deletes it with the question's answer.
+   */
+  readonly context?: readonly ContextMessage[]
   /** At the deadline the message fails (default), or this answer counts. */
   readonly onExpiry?: 'fail' | { readonly answer: Json }
 }
+
+/** A message with its answer. Turns of the history have these fields too. */
+export type ContextMessage = { readonly message: string; readonly response?: string | undefined }
 
 /** A run ends with a question. The next run gets the answer. */
 export type AskingRun = Question & {
@@ -61,6 +69,8 @@ const MAX_OPTIONS = 50
 const MAX_OPTION_LENGTH = 256
 const MAX_VALUE_LENGTH = 16 * 1024
 const MAX_VALUE_DEPTH = 16
+const MAX_CONTEXT_MESSAGES = 20
+const MAX_CONTEXT_BYTES = 64 * 1024
 const MAX_REMINDER_MS = 86_400_000
 
 /** The reminder comes a day before the deadline, or when three quarters of the time are over. */
@@ -84,12 +94,14 @@ export const inputFacts = ({
 /** Returns the question of an agent, or the reason why the question is not valid. */
 export function parseQuestion(given: unknown, limits = ANSWER_LIMITS): AskingRun | string {
   if (!isJsonObject(given)) return 'is not an object'
-  const { question, options, schema, answerBy, expiresInMs, onExpiry } = given
+  const { question, options, schema, answerBy, context, expiresInMs, onExpiry } = given
+  const shown = contextOf(context)
   const problem =
     questionProblem(question) ??
     optionsProblem(options) ??
     (schema === undefined ? undefined : schemaProblem(schema, limits)) ??
     expiryProblem(expiresInMs) ??
+    (typeof shown === 'string' ? shown : undefined) ??
     (answerBy === undefined || answerBy === 'execution_principal'
       ? undefined
       : 'has an answerBy that is not execution_principal')
@@ -100,6 +112,7 @@ export function parseQuestion(given: unknown, limits = ANSWER_LIMITS): AskingRun
     ...(options !== undefined && { options: options as string[] }),
     ...(schema !== undefined && { schema: schema as JsonObject }),
     ...(answerBy !== undefined && { answerBy: 'execution_principal' as const }),
+    ...(typeof shown === 'object' && shown.length > 0 && { context: shown }),
     ...(expiresInMs !== undefined && { expiresInMs: expiresInMs as number }),
   }
   if (onExpiry === undefined || onExpiry === 'fail') return asked
@@ -137,6 +150,28 @@ function expiryProblem(ms: unknown): string | undefined {
   if (ms === undefined) return undefined
   const fits = typeof ms === 'number' && ms >= 1 && ms <= MAX_EXPIRES_IN_MS
   return fits ? undefined : `has an expiresInMs that is not between 1 and ${MAX_EXPIRES_IN_MS}`
+}
+
+/** Returns only the texts of the context, or the reason why the context is not valid. */
+function contextOf(context: unknown): readonly ContextMessage[] | string | undefined {
+  if (context === undefined) return undefined
+  if (!Array.isArray(context) || context.length > MAX_CONTEXT_MESSAGES)
+    return `has a context that is not a list of at most ${MAX_CONTEXT_MESSAGES} messages`
+  const isText = (text: unknown): boolean =>
+    typeof text === 'string' && jsonProblem(text, 1) === undefined
+  const isMessage = (one: unknown): one is ContextMessage =>
+    isJsonObject(one) &&
+    isText(one['message']) &&
+    (one['response'] === undefined || isText(one['response']))
+  if (!context.every(isMessage))
+    return 'has a context whose entries are not messages with a text and a response'
+  const messages = context.map(({ message, response }) => ({
+    message,
+    ...(response !== undefined && { response }),
+  }))
+  return new TextEncoder().encode(JSON.stringify(messages)).length > MAX_CONTEXT_BYTES
+    ? `has a context of more than ${MAX_CONTEXT_BYTES} bytes as JSON`
+    : messages
 }
 
 /** Returns why the question does not take this answer, or undefined. */
