@@ -74,6 +74,7 @@ export {
 export { MAX_SEARCHED_TEXT, type Limits } from './domain/values/limits.js'
 export { settingsIn, valueRule, type Setting, type Settings } from './domain/values/setting.js'
 export {
+  cutAnswer,
   DELIVERY_STATUSES,
   deliveryStatusOf,
   type RetryPolicy,

@@ -68,7 +68,7 @@ it('a new URL from another process is used for the deliveries that wait here', a
 it.each(['pause', 'delete', 'move'] as const)(
   '%s during a claim applies to the deliveries of the claim',
   async (action) => {
-    const { clock, first, hook, sender, storage } = await twoProcesses()
+    const { clock, first, second, hook, sender, storage } = await twoProcesses()
     const which = await hook('https://receiver.example/')
     const { claimDue } = storage.deliveries
     let answerClaim = (): void => undefined
@@ -77,7 +77,7 @@ it.each(['pause', 'delete', 'move'] as const)(
       claimDue: (query: Parameters<typeof claimDue>[0]) =>
         mapped(claimDue(query), (claims) => answered.then(() => claims)),
     })
-    await first.webhooks.sendTestEvent(which)
+    await second.webhooks.sendTestEvent(which)
     await clock.advance(0)
     if (action === 'pause') await first.webhooks.update({ ...which, change: { paused: true } })
     else if (action === 'delete') await first.webhooks.delete(which)

@@ -400,6 +400,22 @@ describe('an operator who wants a try now', () => {
       expect((await shown()).health.circuit.kind).toBe('closed')
     },
   )
+  it('sends a test event as the probe, before older deliveries', async () => {
+    const { service, send, clock, sender, which, shown } = await failingWebhook(
+      refused(503, 60 * MINUTE),
+    )
+    for (let n = 0; n < 3; n++) await send(String(n))
+    await clock.advance(MINUTE)
+    const before = sender.requests.length
+    const { id: deliveryId } = await service.webhooks.sendTestEvent(which)
+    await clock.advance(0)
+    expect(sender.requests.slice(before).map(({ body }) => JSON.parse(body).event)).toEqual([
+      'webhook.test',
+    ])
+    const { attempts } = await service.deliveries.get({ projectId: which.projectId, deliveryId })
+    expect(attempts).toMatchObject([{ outcome: { kind: 'refused', statusCode: 503 } }])
+    expect((await shown()).health.circuit).toMatchObject({ kind: 'open', trips: 1 })
+  })
   it('gets one by a change to another URL, whose receiver has not asked to be left alone', async () => {
     const { service, send, clock, sender, which, shown } = await failingWebhook(
       refused(503, 60 * MINUTE),

@@ -1,19 +1,28 @@
 import type { AuditEntry, Instant, WebhookDelivery } from '@org/agent-messaging-core'
 import {
   decideRedelivery,
+  heldByProbe,
   keepsOrder,
+  newClaimedDelivery,
+  newTestClaim,
+  toWebhook,
   tryPage,
+  type ClaimedDeliveries,
   type DeliveryState,
   type DeliveryStore,
+  type Outgoing,
   type PageOf,
   type RedeliverFilter,
   type Redelivered,
+  type WebhookEvent,
+  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
 import { deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
 import type { Dialect } from './dialect.js'
-import { run, sql, type Operation, type Runner } from './operation.js'
+import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { selectWebhook } from './webhook-rows.js'
 
 type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
 
@@ -47,9 +56,47 @@ const makeDue = sql<{ readonly changes: string }>(
     })} as next where d.id = next.id`,
 )
 
-export function* makeReadyToProbe(webhookIds: readonly string[], now: Instant): Operation<void> {
+function* makeReadyToProbe(webhookIds: readonly string[], now: Instant): Operation<void> {
   const circuits = { webhookIds, now }
   if ((yield* run(lockCircuits, circuits)) > 0) yield* run(readyToProbe, circuits)
+}
+
+const ofProject = sql<{ readonly webhookId: string; readonly projectId: string }, WebhookRow>(
+  (d) => `
+    ${selectWebhook(d)} where w.id = @webhookId and w.project_id = @projectId
+      and ${d.not('w.is_deleted')} and w.message_id is null ${d.lock('no key update')}`,
+)
+const holdCircuit = sql<{ readonly seq: number; readonly until: Instant }>(
+  ({ schema }) => `
+    update ${schema}webhooks set circuit_until = @until
+    where seq = @seq and circuit_until is not null`,
+)
+
+type Tested = { readonly seq: number; readonly until?: Instant; readonly claims: ClaimedDeliveries }
+
+/**
+ * Returns the webhook of a test event, and the claim of its delivery. A claimed delivery holds an
+ * open circuit. Otherwise the circuit becomes half-open.
+ */
+export function* testedWebhook(
+  webhookId: string,
+  event: WebhookEvent,
+  deliveryId: string,
+  claim: Outgoing['claim'],
+): Operation<Tested | undefined> {
+  const row = yield* one(ofProject, { webhookId, projectId: event.projectId })
+  if (!row) return undefined
+  const { seq } = row
+  const webhook = toWebhook(row)
+  const { until, skipped } = newTestClaim(webhook, claim)
+  if (until === undefined) {
+    yield* makeReadyToProbe([webhookId], event.createdAt)
+    return { seq, claims: { deliveries: [], skipped: skipped === undefined ? [] : [skipped] } }
+  }
+  yield* run(holdCircuit, { seq, until })
+  const held = { ...webhook, health: heldByProbe(webhook.health, until) }
+  const deliveries = [newClaimedDelivery(deliveryId, event, held, until)]
+  return { seq, until, claims: { deliveries, skipped: [] } }
 }
 
 /**

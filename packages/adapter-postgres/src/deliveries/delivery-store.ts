@@ -41,11 +41,12 @@ export function deliveryStore(gateway: Gateway): DeliveryStore {
     ...deliveryRemovals(runner),
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
     recordAttempts: attemptRecorder(gateway),
-    publishTo: (webhookId, event, deliveryId) =>
+    publishTo: (webhookId, event, deliveryId, claim) =>
       write(async (db) => {
-        const isThere = await publishTo(db, webhookId, event, deliveryId)
+        const claims = await publishTo(db, webhookId, event, deliveryId, claim)
         const { projectId } = event
-        return isThere ? perform(db, findDelivery, { projectId, deliveryId }) : undefined
+        const delivery = claims && (await perform(db, findDelivery, { projectId, deliveryId }))
+        return delivery && { delivery, claims }
       }),
     ofMessages: (query) =>
       read(async (db) =>

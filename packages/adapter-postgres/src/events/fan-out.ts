@@ -13,7 +13,7 @@ import {
   type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
-import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
+import { testedWebhook } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { perform } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
@@ -60,12 +60,6 @@ type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'c
   readonly trace: string | null
 }
 
-const webhookSql = sql<
-  { readonly id: string; readonly projectId: string },
-  { readonly seq: number }
->(`
-  select seq from agent_messaging.webhooks
-  where id = @id and project_id = @projectId and not is_deleted and message_id is null`)
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
   insert into agent_messaging.events
     (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at)
@@ -163,26 +157,27 @@ function deliveriesOf(
   return deliveries
 }
 
-/** `DeliveryStore.publishTo`, within a transaction. Returns false if the webhook does not exist. */
+/** `DeliveryStore.publishTo`, within a transaction. Returns undefined if the webhook does not exist. */
 export async function publishTo(
   db: Queries,
   webhookId: string,
   event: WebhookEvent,
   deliveryId: string,
-): Promise<boolean> {
-  const webhook = await db.one(webhookSql, { id: webhookId, projectId: event.projectId })
-  if (!webhook) return false
-  await perform(db, makeReadyToProbe, [webhookId], event.createdAt)
+  claim: Outgoing['claim'],
+): Promise<ClaimedDeliveries | undefined> {
+  const tested = await perform(db, testedWebhook, webhookId, event, deliveryId, claim)
+  if (!tested) return undefined
+  const { seq: webhookSeq, until, claims } = tested
   await insert(db, event, [
     {
       id: deliveryId,
-      webhookSeq: webhook.seq,
-      dueAt: event.createdAt,
-      lease: 0,
+      webhookSeq,
+      dueAt: until ?? event.createdAt,
+      lease: until === undefined ? 0 : 1,
       orderKey: undefined,
     },
   ])
-  return true
+  return claims
 }
 
 /** Returns the ids of deliveries that wait in their order. */

@@ -46,11 +46,12 @@ export function deliveryStore(
     purge,
     claimDue: (query) => committer.write(() => claimDue(query)),
     recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
-    publishTo: (webhookId, event, deliveryId) =>
+    publishTo: (webhookId, event, deliveryId, claim) =>
       committer.write(() => {
         const { projectId } = event
-        const isThere = publishTo(webhookId, event, deliveryId)
-        return isThere ? perform(findDelivery, { projectId, deliveryId }) : undefined
+        const claims = publishTo(webhookId, event, deliveryId, claim)
+        const delivery = claims && perform(findDelivery, { projectId, deliveryId })
+        return delivery && { delivery, claims }
       }),
     ofMessages: (query) =>
       committer.read(() =>

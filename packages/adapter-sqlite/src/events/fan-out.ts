@@ -15,7 +15,7 @@ import {
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { DeliveryOrders } from '../deliveries/delivery-order.js'
-import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
+import { testedWebhook } from '@org/agent-messaging-sql-kit'
 import type { Perform } from '../database/operations.js'
 import type { StoredWebhook, WebhookRows } from '../webhooks/receivers.js'
 
@@ -106,32 +106,31 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   }
 }
 
-/** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */
+/** `DeliveryStore.publishTo`, in a transaction. Returns undefined if the webhook does not exist. */
 export function publisherOf(
   db: Database,
   webhooks: WebhookRows,
   perform: Perform,
-): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
+): (
+  webhookId: string,
+  event: WebhookEvent,
+  deliveryId: string,
+  claim: Outgoing['claim'],
+) => ClaimedDeliveries | undefined {
   const insert = insertsOf(db)
-  const webhookSeqOf = db
-    .prepare<[string, string], number>(
-      'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0 and message_id is null',
-    )
-    .pluck()
-  return (webhookId, event, deliveryId) => {
-    const { projectId, createdAt } = event
-    const webhookSeq = webhookSeqOf.get(webhookId, projectId)
-    if (webhookSeq === undefined) return false
+  return (webhookId, event, deliveryId, claim) => {
     webhooks.changed()
-    perform(makeReadyToProbe, [webhookId], createdAt)
+    const tested = perform(testedWebhook, webhookId, event, deliveryId, claim)
+    if (!tested) return undefined
+    const { seq: webhookSeq, until, claims } = tested
     insert.delivery(event, {
       id: deliveryId,
       webhookSeq,
       eventSeq: insert.event(event, 1),
-      ...due(createdAt),
+      ...(until === undefined ? due(event.createdAt) : claimed(until)),
       orderKey: null,
     })
-    return true
+    return claims
   }
 }
 

@@ -42,7 +42,6 @@ const notices: Readonly<Record<string, string>> = {
   sessionErased: 'The session was erased with its messages.',
   webhookChanged: 'The changes were saved. They apply to the next request.',
   webhookDeleted: 'The webhook was deleted, and its waiting deliveries were cancelled.',
-  tested: 'A test event is on its way to this webhook.',
   paused: 'The webhook is paused. All deliveries are kept until you resume it.',
   resumed: 'The webhook is resumed, and the kept deliveries are sent.',
   disabled: 'The webhook is disabled. Deliveries are kept up to a limit until you enable it.',

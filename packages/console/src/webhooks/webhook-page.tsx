@@ -1,5 +1,6 @@
 import type { DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import {
+  cutAnswer,
   webhookSettings,
   type ReadWebhook,
   type WebhookFilter,
@@ -19,7 +20,7 @@ import { textsOf, titleOf } from '../parts/fields.js'
 import { deliveriesPath, recoverPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
-import { Empty, Live, TableSection } from '../parts/table.js'
+import { Empty, Live, pathOf, refreshed, TableSection } from '../parts/table.js'
 import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
@@ -28,16 +29,19 @@ type WebhookPageProps = {
   readonly limit: WebhookLimit
   readonly deliveries: readonly DeliveryDetail[]
   readonly recent: WebhookActivity
+  /** The test event that was just sent. */
+  readonly tested: DeliveryDetail | undefined
 }
 
 /** Shows a webhook: its health, actions, settings, attempts, and recent deliveries. */
-export const WebhookPage = ({ webhook, limit, deliveries, recent }: WebhookPageProps) => (
+export const WebhookPage = ({ webhook, limit, deliveries, recent, tested }: WebhookPageProps) => (
   <>
     <p class="crumbs">
       <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
     </p>
     <h1 class="long">{webhook.description ?? webhook.url}</h1>
     <Actions webhook={webhook} />
+    {tested && <TestEvent {...tested} webhook={webhook} />}
     <Live every={5_000}>
       <WebhookFacts webhook={webhook} limit={limit} />
       <ActivitySections webhook={webhook} {...recent} />
@@ -87,6 +91,34 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
   )
 }
 
+type TestProps = DeliveryDetail & { readonly webhook: Webhook }
+
+/** Shows the answer of the receiver to a test event. Until then, the part is requested again. */
+function TestEvent({ delivery: { id, state }, attempts, webhook }: TestProps) {
+  const path = pathOf(useView().c)
+  const [attempt] = attempts
+  const waits = attempt === undefined && (state.kind === 'pending' || state.kind === 'sending')
+  return (
+    <div
+      class="notice"
+      role="status"
+      {...(waits ? refreshed('test', 1_000, path) : { id: 'test' })}
+    >
+      Test event:{' '}
+      {attempt ? (
+        <Answered deliveryId={id} {...attempt} outcome={cutAnswer(attempt.outcome)} />
+      ) : (
+        <>
+          {webhook.isPaused
+            ? 'the paused webhook keeps it until you resume the webhook'
+            : 'waiting for the answer of the receiver'}
+          , delivery <DeliveryLink id={id} />
+        </>
+      )}
+    </div>
+  )
+}
+
 /** True if the old secret signs too. */
 const isSigningTwice = ({ previousSecret }: Webhook, now: Instant) =>
   previousSecret !== undefined && previousSecret.until > now
@@ -119,7 +151,7 @@ function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'li
         ),
         'Last accepted': <TimeOrNever at={health.lastSuccessAt} />,
         'Last failed': lastFailure ? (
-          <Failure {...lastFailure} />
+          <Answered {...lastFailure} />
         ) : (
           <TimeOrNever at={health.lastFailureAt} />
         ),
@@ -165,8 +197,8 @@ const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilte
   ),
 })
 
-/** Shows when the webhook failed last, how, and the beginning of the answer. */
-function Failure({ deliveryId, startedAt, outcome }: LastFailure) {
+/** Shows an attempt: its result, when it started, and the answer. */
+function Answered({ deliveryId, startedAt, outcome }: Omit<LastFailure, 'webhookId'>) {
   const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
   return (
     <>

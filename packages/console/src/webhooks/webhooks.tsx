@@ -1,8 +1,8 @@
 import type { MessagingService, Webhook } from '@org/agent-messaging-core'
 import { orUndefined, errorIn, webhookSettings, type ByActor } from '@org/agent-messaging-core/host'
 import { detailsOf } from '../deliveries/delivery-table.js'
-import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
-import { secretPage, show, showDone, showFound } from '../parts/layout.js'
+import { byActor, idIn, projectIn, textIn, webhookRef } from '../parts/input.js'
+import { goTo, secretPage, show, showDone, showFound } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { problemText } from '../parts/texts.js'
@@ -48,7 +48,8 @@ export const webhookRoutes = (d: ConsoleDeps) => {
         const webhook = await service.webhooks.get(ref)
         const { data } = await service.deliveries.list({ ...ref, limit: MAX_RECENT })
         const recent = await readWebhookActivity(service, ref)
-        return { webhook, deliveries: await detailsOf(service, data), recent }
+        const tested = await testIn(c, service, ref)
+        return { webhook, tested, deliveries: await detailsOf(service, data), recent }
       }
       return showFound(c, found(), (page) =>
         show(
@@ -65,11 +66,27 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       ),
     )
 
-    .post('/webhooks/:id/:action{test|pause|resume|disable|enable|finish}', mayManage, (c) => {
+    .post('/webhooks/:id/test', mayManage, (c) => {
+      const ref = webhookRef(c)
+      return showFound(c, service.webhooks.sendTestEvent(ref), ({ id }) =>
+        goTo(c, `/webhooks/${ref.webhookId}?test=${id}`),
+      )
+    })
+
+    .post('/webhooks/:id/:action{pause|resume|disable|enable|finish}', mayManage, (c) => {
       const ref = byActor(c, webhookRef(c))
       const { notice, act } = actions(service)[c.req.param('action') as ActionName]
       return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
     })
+}
+
+/** Returns the test event that the address names, if the event belongs to the webhook. */
+async function testIn(c: PageRequest, { deliveries }: MessagingService, ref: WebhookRef) {
+  const id = c.req.query('test')
+  if (id === undefined) return undefined
+  const { projectId, webhookId } = ref
+  const found = await orUndefined(deliveries.get({ projectId, deliveryId: idIn(id) }))
+  return found?.delivery.webhookId === webhookId ? found : undefined
 }
 
 type ActionName = keyof ReturnType<typeof actions>
@@ -78,7 +95,6 @@ const actions = ({ webhooks }: MessagingService) => {
   const pause = (ref: WebhookRef, paused: boolean) =>
     webhooks.update({ ...ref, change: { paused } })
   return {
-    test: { notice: 'tested', act: webhooks.sendTestEvent },
     pause: { notice: 'paused', act: (ref: WebhookRef) => pause(ref, true) },
     resume: { notice: 'resumed', act: (ref: WebhookRef) => pause(ref, false) },
     disable: { notice: 'disabled', act: webhooks.disable },

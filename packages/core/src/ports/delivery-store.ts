@@ -61,15 +61,17 @@ export interface DeliveryStore {
    */
   release(claims: readonly ReleasedClaim[], now: Instant): Stored<number>
   /**
-   * Commits the event with one delivery, due now, to this webhook, subscribed or not. An open
-   * circuit becomes half-open. Returns undefined if the webhook does not belong to the event's
-   * project.
+   * Commits the event with one delivery to this webhook, subscribed or not. The delivery is born
+   * claimed if `newTestClaim` says so. It is then the probe of an open circuit, which it holds to
+   * the end of the claim. Otherwise it is due now, and an open circuit becomes half-open. Returns
+   * undefined if the webhook does not belong to the event's project.
    */
   publishTo(
     webhookId: string,
     event: WebhookEvent,
     deliveryId: string,
-  ): Stored<WebhookDelivery | undefined>
+    claim?: Outgoing['claim'],
+  ): Stored<Published | undefined>
   /**
    * Makes matching deliveries of existing webhooks due now, as `decideRedelivery` says, newest
    * first. Looks at `page.limit` deliveries at most. With `nextCursor`, as in `list`, the caller
@@ -145,6 +147,8 @@ export type Outgoing = {
   readonly notTo?: string
   readonly claim?: LeaseTerms & { readonly except: ReadonlySet<string> }
 }
+
+export type Published = { readonly delivery: WebhookDelivery; readonly claims: ClaimedDeliveries }
 
 /** Without `eventsBefore`, the age of an event does not matter. */
 export type DeliveryPurge = Purge & { readonly eventsBefore?: Instant }

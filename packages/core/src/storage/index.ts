@@ -19,7 +19,12 @@ export {
 export { mayChangeRuntime, type AgentState } from '../domain/agents/agent.js'
 export { ClaimBudget } from '../domain/messages/claim-budget.js'
 export { attemptCounts, holdsRun } from '../domain/messages/fencing.js'
-export { newDeliveryClaim, newMessageClaim, NO_CLAIMS } from '../domain/messages/first-claim.js'
+export {
+  newDeliveryClaim,
+  newMessageClaim,
+  newTestClaim,
+  NO_CLAIMS,
+} from '../domain/messages/first-claim.js'
 export { newestThatFit, turnsOf } from '../domain/messages/history.js'
 export { openInput } from '../domain/messages/input-decisions.js'
 export {
@@ -141,6 +146,7 @@ export type {
   CancelStale,
   ClaimDue,
   ClaimedDeliveries,
+  Published,
   ClaimedDelivery,
   DeliveriesOfMessages,
   DeliveryBacklog,

@@ -209,12 +209,13 @@ export const sendTestEvent =
         projectId,
         d.clock.now(),
       )
-      const delivery = yield* existing(
-        d.storage.deliveries.publishTo(webhookId, event, d.ids.next()),
+      const admission = d.deliverySender.admit()
+      const { delivery, claims } = yield* existing(
+        d.storage.deliveries.publishTo(webhookId, event, d.ids.next(), admission),
         'webhook_not_found',
       )
       d.eventNews.committed(projectId)
-      d.deliverySender.wake()
+      d.deliverySender.take(claims, admission)
       return ok(delivery)
     })
 

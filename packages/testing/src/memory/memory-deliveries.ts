@@ -16,11 +16,14 @@ import {
   attemptCounts,
   isHook,
   leaseEnd,
+  newTestClaim,
   heldByProbe,
   readyToProbe,
   tryPage,
   changeWebhook,
   type OpenQueue,
+  type Outgoing,
+  type Published,
   type CancelReason,
   type OperatorReason,
   type WebhookEvent,
@@ -97,11 +100,16 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     webhookId: string,
     event: WebhookEvent,
     deliveryId: string,
-  ): WebhookDelivery | undefined {
+    claim?: Outgoing['claim'],
+  ): Published | undefined {
     const webhook = ofProject(this.#memory.webhooks.get(webhookId), event.projectId)
     if (!webhook || isHook(webhook)) return undefined
-    this.#makeReadyToProbe(webhook.id, event.createdAt)
-    return publishOne(this.#memory, event, webhook, deliveryId).delivery
+    const row = publishOne(this.#memory, event, webhook, deliveryId)
+    const { until, skipped } = newTestClaim(webhook, claim)
+    const deliveries = until === undefined ? [] : [this.#claimProbe(row, webhook, until)]
+    if (until === undefined) this.#makeReadyToProbe(webhook.id, event.createdAt)
+    const claims = { deliveries, skipped: skipped === undefined ? [] : [skipped] }
+    return { delivery: row.delivery, claims }
   }
 
   /** The recovery counts the deliveries from then on. */
@@ -368,9 +376,14 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const { deliveries } = budget.take(candidate, firsts, retries)
     if (deliveries.length === 0) return []
     this.#memory.lastServedWebhook = webhook.id
+    return deliveries.map(({ row }) => this.#claimProbe(row, webhook, until))
+  }
+
+  /** Claims the delivery. An open circuit is held to the end of the claim. */
+  #claimProbe(row: DeliveryRow, webhook: Webhook, until: Instant): ClaimedDelivery {
     const claimed = { ...webhook, health: heldByProbe(webhook.health, until) }
     this.#memory.webhooks.set(webhook.id, claimed)
-    return deliveries.map(({ row }) => claimDelivery(this.#memory, row, claimed, until))
+    return claimDelivery(this.#memory, row, claimed, until)
   }
 
   #updateHealth(

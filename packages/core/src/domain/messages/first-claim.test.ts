@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { newDeliveryClaim, newMessageClaim } from './first-claim.js'
+import { newDeliveryClaim, newMessageClaim, newTestClaim } from './first-claim.js'
 import { untried } from '../webhooks/webhook-health.js'
 
 it.each([
@@ -35,6 +35,15 @@ it.each([
 ] as const)('a new delivery %s', (_, change, except, expected) => {
   const claim = { until: 9, except: new Set<string>(except) }
   expect(newDeliveryClaim({ ...webhook, ...change }, claim)).toEqual(expected)
+})
+
+it.each([
+  ['of a webhook with an open circuit is claimed', { health: open }, { until: 9 }],
+  ['of a paused webhook is not claimed', { isPaused: true, health: open }, {}],
+  ['of a disabled webhook is not claimed', { status: disabled }, {}],
+] as const)('a test event %s', (_, change, expected) => {
+  const claim = { until: 9, except: new Set<string>() }
+  expect(newTestClaim({ ...webhook, ...change }, claim)).toEqual(expected)
 })
 
 it('a new delivery is not claimed if the caller claims no deliveries', () => {

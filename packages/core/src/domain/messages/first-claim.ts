@@ -1,5 +1,6 @@
 import type { Instant } from '../values/instant.js'
 import { leaseEnd, type LeaseTerms } from '../webhooks/sending.js'
+import { untried } from '../webhooks/webhook-health.js'
 import type { Webhook } from '../webhooks/webhook.js'
 
 /**
@@ -34,3 +35,9 @@ export function newDeliveryClaim(
   if (claim.except.has(projectId)) return { skipped: projectId }
   return { until: leaseEnd(claim, webhook) }
 }
+
+/** Returns the claim of a test event, which is the probe of an open circuit. */
+export const newTestClaim = (
+  webhook: Parameters<typeof newDeliveryClaim>[0],
+  claim: DeliveryClaim | undefined,
+): NewClaim => newDeliveryClaim({ ...webhook, health: untried }, claim)

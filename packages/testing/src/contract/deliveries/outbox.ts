@@ -255,10 +255,13 @@ export function outboxSuite(it: StorageTest): void {
     const event = { ...anEvent(agent), name: 'webhook.test' } as const
     const published = await storage.deliveries.publishTo(one.id, event, UNKNOWN_ID)
     expect(published).toMatchObject({
-      id: UNKNOWN_ID,
-      webhookId: one.id,
-      event: 'webhook.test',
-      state: { kind: 'pending', step: 0 },
+      delivery: {
+        id: UNKNOWN_ID,
+        webhookId: one.id,
+        event: 'webhook.test',
+        state: { kind: 'pending', step: 0 },
+      },
+      claims: { deliveries: [], skipped: [] },
     })
     const claimed = await storage.deliveries.claim({
       ...CLAIM_ALL,

@@ -374,6 +374,48 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await claimDue(storage, NOW + SECOND)).toHaveLength(2)
   })
 
+  it('a test event that is born claimed is the probe, and holds the circuit', async ({
+    storage,
+    scene,
+  }) => {
+    const { id } = await scene.webhook(openUntil(NOW + MINUTE))
+    await scene.publish(await scene.agent())
+    const until = NOW + LEASE_MS
+    const claim = { until, except: new Set<string>() }
+    const test = (eventId: string) =>
+      anEvent({ id: '', projectId: PROJECT_ID }, { id: eventId, createdAt: NOW })
+    const published = await storage.deliveries.publishTo(id, test(id), id, claim)
+    const [claimed] = published?.claims.deliveries ?? []
+    if (!claimed) throw new Error('nothing was born claimed')
+    expect(claimed).toMatchObject({ lease: { until }, webhook: { id, ...openUntil(until) } })
+    expect(published?.delivery).toMatchObject({ id, state: { kind: 'sending', leaseUntil: until } })
+    expect(await storage.webhooks.get(PROJECT_ID, id)).toMatchObject(openUntil(until))
+    expect(await claimDue(storage, NOW + SECOND)).toEqual([])
+    const release = { deliveryId: id, token: claimed.lease.token, isProbe: true }
+    expect(await storage.deliveries.release([release], NOW + SECOND)).toBe(1)
+    expect(await storage.webhooks.get(PROJECT_ID, id)).toMatchObject(openUntil(NOW + SECOND))
+  })
+
+  it('a test event of a full, paused or healthy webhook is claimed as any other', async ({
+    storage,
+    scene,
+  }) => {
+    const [healthy, full, paused] = [
+      await scene.webhook(),
+      await scene.webhook(),
+      await scene.webhook({ isPaused: true }),
+    ]
+    const claim = { until: NOW + LEASE_MS, except: new Set([full.id]) }
+    const claimsOf = async ({ id }: { readonly id: string }) => {
+      const event = anEvent({ id: '', projectId: PROJECT_ID }, { id, createdAt: NOW })
+      return (await storage.deliveries.publishTo(id, event, id, claim))?.claims
+    }
+    const { health } = healthy
+    expect(await claimsOf(healthy)).toMatchObject({ deliveries: [{ webhook: { health } }] })
+    expect(await claimsOf(full)).toEqual({ deliveries: [], skipped: [full.id] })
+    expect(await claimsOf(paused)).toEqual({ deliveries: [], skipped: [] })
+  })
+
   it('another URL makes an open circuit half-open, and nothing else that is changed does', async ({
     storage,
     scene,
