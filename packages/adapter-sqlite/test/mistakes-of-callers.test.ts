@@ -178,6 +178,7 @@ const inputs = {
     findOpenPortal: { portalId: ID },
     endSignIn: { id: ID, until: 1 },
     isSignInOver: { id: ID, until: 1 },
+    recordDownload: { projectId: ID, list: 'deliveries' },
   },
 } satisfies { readonly [G in keyof MessagingService]?: Partial<Calls<MessagingService[G]>> }
 

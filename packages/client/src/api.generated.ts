@@ -2210,6 +2210,7 @@ export interface components {
       | 'message.cancelled'
       | 'delivery.cancelled'
       | 'delivery.redelivered'
+      | 'list.downloaded'
     readonly AuditEntryPage: {
       readonly data: readonly components['schemas']['AuditEntry'][]
       /** @description Send it as `?cursor=`. Null on the last page. */
@@ -2222,7 +2223,7 @@ export interface components {
       readonly projectId: string
       readonly actor: components['schemas']['Actor']
       readonly action: components['schemas']['AuditAction']
-      /** @description The id of the row that changed. For an erased session its agent, for an erased principal the project. */
+      /** @description The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name. */
       readonly targetId: string
       /** @description The number of messages of an erased principal that the call found. */
       readonly count?: number

@@ -9,6 +9,7 @@ import { confirmRoutes } from './confirm.js'
 import { createCatcher } from './webhooks/catcher.js'
 import { catcherRoutes } from './webhooks/catcher-page.js'
 import { deletionRoutes } from './deletion.js'
+import { downloads } from './downloads.js'
 import { deliveryRoutes } from './deliveries/deliveries.js'
 import { showProblem } from './parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes } from './context.js'
@@ -134,8 +135,9 @@ export function createConsole(options: ConsoleOptions): Console {
   app.use(requireSession(d))
   app.use(requireShownProject)
   app.use(countsQuestions(d))
+  app.use(downloads(d, app))
   app.route('/', pageRoutes(d))
-  return { fetch: (request) => app.fetch(request), signInPath: links.make }
+  return { fetch: (request) => app.fetch(request, {}), signInPath: links.make }
 }
 
 /**

@@ -2,6 +2,7 @@ import { Hono, type Context } from 'hono'
 import type { Actor, ApiKey, Instant } from '@org/agent-messaging-core'
 import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
+import type { Sheet } from './parts/sheet.js'
 import type { Count } from './parts/parts.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
 import type { SignInLinks } from './access/sign-in-links.js'
@@ -19,6 +20,10 @@ export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl' | 'portal
  * operator who has opened no project, have no `apiKey`.
  */
 export type Env = {
+  Bindings: {
+    /** Gets the rows of a list, in place of its page. Only `downloads` sets it. */
+    readonly sheet?: Sheet
+  }
   Variables: {
     now: () => Instant
     apiKey: ApiKey

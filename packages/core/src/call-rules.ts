@@ -208,6 +208,7 @@ const CHECKS: Grouped = {
     isSignInOver: { id: ID },
     advanceRecovery: {},
     ping: {},
+    recordDownload: { ...PROJECT, list: ID },
   },
 }
 const TOP: { readonly [K in keyof MessagingService]?: Checks } = {

@@ -1,5 +1,6 @@
 import type { Answer } from './answer.js'
 import type { ApiKey } from './domain/access/api-key.js'
+import type { DownloadOf } from './domain/access/audit.js'
 import type { PortalSession } from './domain/access/portal.js'
 import type { Message } from './domain/messages/message.js'
 import type { Instant } from './domain/values/instant.js'
@@ -72,6 +73,8 @@ export interface HostCalls {
    * so concurrent calls share one.
    */
   ping(): Answer<void, Unavailable>
+  /** Records in the audit log that the actor downloads a list. */
+  recordDownload(download: DownloadOf): Answer<void, Unavailable>
   /** Returns the kinds of agents that this process knows, with their options. */
   runtimeKinds(): readonly RuntimeKind[]
   /** Returns the limit of the webhook in this process, which adapts to the receiver. */

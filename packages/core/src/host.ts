@@ -62,6 +62,7 @@ export {
 } from './domain/messages/shown-message.js'
 export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
 export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
+export { csvRecord } from './domain/values/csv.js'
 export type { Issue } from './domain/values/input-rules.js'
 export {
   DAY_RULE,

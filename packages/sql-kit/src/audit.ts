@@ -43,6 +43,7 @@ export function* record(audit: AuditEntry | undefined): Operation<void> {
 }
 
 export const auditStore = ({ read, write }: Runner): AuditStore => ({
+  add: write(record),
   list: read(function* (filter, page) {
     const rows = yield* all(list(filter), { ...filter, ...(yield* bounds(page)) })
     return toPage(rows, page.limit, toAuditEntry)

@@ -32,7 +32,7 @@ const auditEntrySchema = z
     targetId: z
       .string()
       .describe(
-        'The id of the row that changed. For an erased session its agent, for an erased principal the project.',
+        'The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name.',
       ),
     count: z
       .int()

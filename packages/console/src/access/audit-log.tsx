@@ -6,7 +6,7 @@ import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
 import { optional } from '../parts/filter.js'
-import { pageOf, projectIn } from '../parts/input.js'
+import { idIn, pageOf, projectIn } from '../parts/input.js'
 import { showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
@@ -95,11 +95,14 @@ const columnsFor = (
     count === undefined ? action : `${action} (${formatCount(count)})`,
   Project: projects !== undefined && {
     class: 'any',
-    cell: ({ projectId }) => (
-      <a href={`${BASE}/projects/${projectId}/audit-log`}>
-        <bdi>{projects.get(projectId)}</bdi>
-      </a>
-    ),
+    cell: ({ projectId }) =>
+      projectId === idIn() ? (
+        'all'
+      ) : (
+        <a href={`${BASE}/projects/${projectId}/audit-log`}>
+          <bdi>{projects.get(projectId)}</bdi>
+        </a>
+      ),
   },
   What: ({ action, targetId }) => <Id id={targetId} {...(canOpen && linkTo(action, targetId))} />,
   Fields: { class: 'any', cell: ({ fields = [] }) => fields.join(', ') },

@@ -29,6 +29,7 @@ export const messageColumns: Columns<FoundMessage> = {
     class: 'any',
     dir: 'auto',
     cell: ({ message }) => shortened(message.message, SHOWN_TEXT),
+    csv: ({ message }) => message.message,
   },
   'Answer or error': {
     class: 'any',
@@ -47,6 +48,10 @@ export const messageColumns: Columns<FoundMessage> = {
         )}
       </>
     ),
+    csv: ({ message: { state } }) => {
+      if (state.kind === 'responded') return state.response
+      return state.kind === 'failed' ? `${state.error.code} ${state.error.message}` : ''
+    },
   },
   Sent: { at: ({ message }) => message.createdAt },
 }

@@ -68,6 +68,7 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
         {shortened(openInput(message)?.question ?? '', SHOWN_TEXT)}
       </a>
     ),
+    csv: (message) => openInput(message)?.question ?? '',
   },
   Agent: { class: 'any', cell: ({ agentId }) => agentNamesById.get(agentId) ?? agentId },
   For: {

@@ -6,6 +6,8 @@ import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
 
 const PAGE_LENGTH = 25
+/** Rows of a file that are read together. */
+const SHEET_LENGTH = 100
 /** No row has this id. An illegal id is replaced by it, so that no odd text reaches a store. */
 const UNUSED_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -19,10 +21,10 @@ export function textIn(form: Form, name: string): string {
 }
 
 /** Returns the page that the address names. An illegal cursor gives the first page. */
-export function pageOf(c: Context): PageOf {
+export function pageOf(c: PageRequest): PageOf {
   const cursor = c.req.query('cursor')
   return {
-    limit: PAGE_LENGTH,
+    limit: c.env.sheet ? SHEET_LENGTH : PAGE_LENGTH,
     ...(cursor !== undefined && isUuid(cursor) && { cursor: cursor.toLowerCase() }),
   }
 }

@@ -1,4 +1,5 @@
 import type { Instant, MessagingService } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
 import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
@@ -68,18 +69,19 @@ type IdProps = { readonly id: string; readonly href?: string }
 /**
  * Shows the end of an id, which differs most between ids, with a button that copies the whole id.
  */
-export const Id = ({ id, href }: IdProps) => (
-  <span class="id">
-    {href === undefined ? (
+export const Id = ({ id, href }: IdProps) => {
+  const shown = (
+    <data value={id}>
       <code title={id}>{shortId(id)}</code>
-    ) : (
-      <a href={href} title={id}>
-        <code>{shortId(id)}</code>
-      </a>
-    )}
-    <CopyButton text={id} what="ID" />
-  </span>
-)
+    </data>
+  )
+  return (
+    <span class="id">
+      {href === undefined ? shown : <a href={href}>{shown}</a>}
+      <CopyButton text={id} what="ID" />
+    </span>
+  )
+}
 
 /** Shows the whole id on its own page, where a reader compares it with another one. */
 export const WholeId = ({ id }: Pick<IdProps, 'id'>) => (
@@ -89,7 +91,8 @@ export const WholeId = ({ id }: Pick<IdProps, 'id'>) => (
   </span>
 )
 
-const shortId = (id: string) => `…${id.slice(-8)}`
+/** A name in place of an id is whole. */
+const shortId = (id: string) => (isUuid(id) ? `…${id.slice(-8)}` : id)
 
 /** Hidden until the script runs, because copying needs it. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => (

@@ -2,6 +2,7 @@ import type { Instant, Page } from '@org/agent-messaging-core'
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
+import { fillSheet } from './sheet.js'
 import { type Page as ShownPage, show } from './layout.js'
 import { relative, Time } from './parts.js'
 import { localTime, useView } from './zone.js'
@@ -10,7 +11,7 @@ import { localTime, useView } from './zone.js'
  * Returns the contents of a cell. An object also says how to align the cells, or has the time of a
  * row: relative to now, or as the time of day if all rows have the same day.
  */
-type Column<Row> =
+export type Column<Row> =
   | Cell<Row>
   | { readonly at: (row: Row) => Instant | undefined }
   | {
@@ -18,6 +19,8 @@ type Column<Row> =
       /** `any`: text of people, which can be long. */
       readonly class?: 'number' | 'any' | 'nowrap' | 'actions'
       readonly dir?: 'auto'
+      /** The cell of a file. Default: the text of `cell`. */
+      readonly csv?: (row: Row) => string | number
     }
 type Cell<Row> = (row: Row) => Child
 
@@ -55,7 +58,7 @@ export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
         <tbody>
           {rows.map((row) => (
             <tr>
-              {shown.map(({ title, cell, ...look }, at) => {
+              {shown.map(({ title, cell, csv: _, ...look }, at) => {
                 const content = cell(row)
                 if (at === 0)
                   return (
@@ -144,6 +147,7 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
 export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<Response> {
   const { title, heading = title, label = title, every = false } = options
   const { action, before, tabs, aside, after } = options
+  if (c.env.sheet) return fillSheet(c, c.env.sheet, options)
   const rows = (
     <>
       {tabs}
@@ -185,9 +189,23 @@ const List = <Row,>({ label, page, columns, empty, next }: ListProps<Row>) => (
         No matches among the newest {label.toLowerCase()}. Continue with older ones.
       </p>
     )}
-    <Next cursor={page.nextCursor} label={next} />
+    {page.data.length > 0 ? (
+      <div class="pages">
+        <Next cursor={page.nextCursor} label={next} />
+        <Download />
+      </div>
+    ) : (
+      <Next cursor={page.nextCursor} label={next} />
+    )}
   </>
 )
+
+const Download = () => {
+  const url = urlOf(useView().c)
+  url.searchParams.delete('cursor')
+  url.searchParams.set('format', 'csv')
+  return <a href={url.pathname + url.search}>Download CSV</a>
+}
 
 /** Replaces an empty list. Explains the list and the first step. */
 export const Empty = ({

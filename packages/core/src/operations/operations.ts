@@ -1,6 +1,7 @@
 import { createSessionToken } from '../messages/session-token.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
-import type { Platform, Reading } from '../platform.js'
+import { auditEntry, type DownloadOf } from '../domain/access/audit.js'
+import type { Changing, Platform, Reading } from '../platform.js'
 import type { Parts } from './context.js'
 import {
   createKey,
@@ -61,6 +62,7 @@ export function createOperations(context: Platform & Parts) {
       endSignIn: endSignIn(context),
       isSignInOver: isSignInOver(context),
       ping: pingStorage(context),
+      recordDownload: recordDownload(context),
     },
     backlog: readBacklog(context),
     stats: context.shared(readStats(context)),
@@ -76,6 +78,11 @@ function pingStorage({ storage }: Reading): () => Chained<void> {
   }
   return () => (underWay ??= chain(storage.ping()).map(ended).mapErr(ended))
 }
+
+const recordDownload =
+  (d: Changing) =>
+  ({ list, ...of }: DownloadOf) =>
+    chain(d.storage.audit.add(auditEntry(d, { ...of, action: 'list.downloaded', targetId: list })))
 
 const readAuditLog =
   (d: Reading) =>

@@ -13,11 +13,12 @@ export type AuditFilter = {
 }
 
 /**
- * The log of changes. No method of this store adds an entry: the methods that change a row take
- * the entry as `audit`, and store it in the same commit if they change the row. A repeated call
- * stores its entry once.
+ * The log of changes. The methods that change a row take the entry as `audit`, and store it in the
+ * same commit if they change the row. A repeated call stores its entry once.
  */
 export interface AuditStore {
+  /** Adds an entry that belongs to no change of a row. */
+  add(entry: AuditEntry): Stored<void>
   /** Lists entries, newest first. Without `projectId`, of all projects. */
   list(filter: AuditFilter, page: PageOf): Stored<Page<AuditEntry>>
   /** Deletes entries that were created before `finishedBefore`, oldest first. */

@@ -16,10 +16,16 @@ export function recorded<T>({ auditLog }: Memory, audit: AuditEntry | undefined,
 }
 
 export class MemoryAudit implements Immediate<AuditStore> {
+  readonly #memory: Memory
   readonly #log: Memory['auditLog']
 
-  constructor({ auditLog }: Memory) {
-    this.#log = auditLog
+  constructor(memory: Memory) {
+    this.#memory = memory
+    this.#log = memory.auditLog
+  }
+
+  add(entry: AuditEntry): void {
+    recorded(this.#memory, entry, true)
   }
 
   list(filter: AuditFilter, page: PageOf): Page<AuditEntry> {

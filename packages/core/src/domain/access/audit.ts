@@ -46,6 +46,7 @@ export const AUDIT_ACTIONS = [
   'message.cancelled',
   'delivery.cancelled',
   'delivery.redelivered',
+  'list.downloaded',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
@@ -61,6 +62,7 @@ export type AuditEntry = {
   /**
    * The id of the changed project, key, webhook, agent, recovery, portal session, message or
    * delivery. The agent's id for an erased session, and the project's id for an erased principal.
+   * The name of a downloaded list.
    */
   readonly targetId: string
   /** The messages of an erased principal that the call found. */
@@ -100,6 +102,9 @@ export type ByActor = {
   /** The actor that the entry names. Default: `host`. */
   readonly actor?: Actor | undefined
 }
+
+/** A list of rows, such as `deliveries`, that a person takes away as a file. */
+export type DownloadOf = ByActor & { readonly projectId: string; readonly list: string }
 
 /** The ports that the id and the time of an entry come from. */
 type Author = { readonly ids: { next(): string }; readonly clock: { now(): Instant } }

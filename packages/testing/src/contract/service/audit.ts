@@ -95,6 +95,7 @@ async function erasePrincipal(
 }
 
 const CHANGES: readonly [string, Change][] = [
+  ['add', ({ audit }, entry) => audit.add(entry)],
   ['createProject', ({ credentials }, audit) => credentials.createProject(aProject(), audit)],
   [
     'createKey',
