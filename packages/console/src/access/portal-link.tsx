@@ -14,17 +14,20 @@ export const portalRoutes = (d: ConsoleDeps) =>
     .get('/portal', async (c) => {
       // Link previews and scanners send HEAD. Such a request must not use up the link.
       if (c.req.method === 'HEAD') return c.body(null, 200)
-      const link = { code: c.req.query('code') ?? '', isAgreed: false }
+      const { code = '', to = '' } = c.req.query()
+      const link = { code, to, isAgreed: false }
       return showFound(c, followLink(c, d, link), (response) => response)
     })
     .post('/portal', async (c) => {
-      const link = { code: textIn(await c.req.parseBody(), 'code'), isAgreed: true }
+      const form = await c.req.parseBody()
+      const link = { code: textIn(form, 'code'), to: textIn(form, 'to'), isAgreed: true }
       return showFound(c, followLink(c, d, link), (response) => response)
     })
 
-type Followed = { readonly code: string; readonly isAgreed: boolean }
+/** `to`: the path of the page that the link opens, if the session can open the page. */
+type Followed = { readonly code: string; readonly to: string; readonly isAgreed: boolean }
 
-async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Followed) {
+async function followLink(c: PageRequest, d: ConsoleDeps, { code, to, isAgreed }: Followed) {
   const found = await unlessOver(d.service.host.findPortalLink({ code }))
   if (!found) return overPage(c)
   const { session, isUsable } = found
@@ -33,15 +36,15 @@ async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Fo
   const isSameCustomer = portal?.projectId === session.projectId
   if (isUsable) {
     const mustAsk = !isSameCustomer && (portal ?? operator) !== undefined
-    if (mustAsk && !isAgreed) return askPage(c, d, { code, session, others })
+    if (mustAsk && !isAgreed) return askPage(c, d, { code, to, session, others })
     const opened = await unlessOver(d.service.host.openPortal({ code }))
     if (opened) {
       remember(c, d, opened)
-      return c.redirect(firstPage(opened), 303)
+      return c.redirect(firstPage(opened, to), 303)
     }
   }
   // A used link still works in a browser that has a session of its customer.
-  return portal && isSameCustomer ? c.redirect(firstPage(portal), 303) : overPage(c)
+  return portal && isSameCustomer ? c.redirect(firstPage(portal, to), 303) : overPage(c)
 }
 
 /** The open sessions of a browser. */
@@ -63,14 +66,13 @@ const unlessOver = <T,>(found: Promise<T>): Promise<T | undefined> =>
     if (errorIn(thrown).kind === 'unavailable') throw thrown
   })
 
-type Question = {
-  readonly code: string
+type Question = Omit<Followed, 'isAgreed'> & {
   readonly session: PortalSession
   readonly others: Sessions
 }
 
 /** Asks before the link replaces a session or hides the console. */
-async function askPage(c: PageRequest, d: ConsoleDeps, { code, session, others }: Question) {
+async function askPage(c: PageRequest, d: ConsoleDeps, { code, to, session, others }: Question) {
   const customer = await customerOf(d, session)
   const { portal, operator } = others
   return show(
@@ -95,6 +97,7 @@ async function askPage(c: PageRequest, d: ConsoleDeps, { code, session, others }
         )}
       </ul>
       <input type="hidden" name="code" value={code} />
+      <input type="hidden" name="to" value={to} />
       <p class="buttons">
         <button class="primary">
           Act for <bdi>{customer}</bdi>

@@ -1,4 +1,5 @@
 import type { PortalPermission } from '@org/agent-messaging-core/host'
+import { refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../../test/scene.js'
 import { pageRoutes } from '../console.js'
@@ -170,6 +171,38 @@ describe('the pages of a portal session', () => {
     expect(await (await get('/console/webhooks', cookie)).text()).not.toContain('other.example')
   })
 
+  it('show the progress and the result of the customer’s recoveries alone', async () => {
+    const { enter, get, signIn, service, projectId, sender, clock } = await portal([
+      'project:webhooks',
+    ])
+    const url = 'https://a.example/hook'
+    const { id: webhookId } = (
+      await service.webhooks.create({ projectId, url, events: ['*'], retrySchedule: [3_600_000] })
+    ).webhook
+    sender.script(refused(500))
+    await service.webhooks.sendTestEvent({ projectId, webhookId })
+    await clock.advance(100)
+    const filter = { webhookId, status: 'failed' } as const
+    const { id } = await service.recoveries.start({ projectId, filter })
+    await clock.advance(100)
+    const page = `/console/recoveries/${id}`
+    const { cookie } = await enter()
+    const shown = await (await get(page, cookie)).text()
+    expect(shown).toContain('1 of 1 accepted by')
+    expect(shown).toContain(`<a class="url" href="/console/webhooks/${webhookId}">${url}</a>`)
+    expect(shown).not.toContain(ORIGIN)
+    expect(await (await get(page, await signIn())).text()).toContain(
+      `<code>${ORIGIN}${page}</code>`,
+    )
+    const other = await service.projects.create({ name: 'other' })
+    const { id: hidden } = await service.recoveries.start({ projectId: other.id })
+    expect((await get(`/console/recoveries/${hidden}`, cookie)).status).toBe(404)
+    const signInPage = await get(page)
+    expect(await (await get(signInPage.headers.get('location') ?? '')).text()).toContain(
+      'Customers have no API key.',
+    )
+  })
+
   it('name the customer’s project, also on a page that does not exist', async () => {
     const { enter, get } = await portal(['project:webhooks', 'project:message'])
     const { cookie } = await enter()
@@ -265,6 +298,30 @@ describe('a portal link', () => {
     expect((await get(path, cookieOf(opened))).headers.get('location')).toBe(
       '/console/conversations?agent=',
     )
+  })
+
+  it('opens the page that it names, if the customer can open the page', async () => {
+    const { link, get, signIn, send } = await portal(['project:webhooks'])
+    const to = `/console/recoveries/${ID}`
+    const opened = async (page: string) => {
+      const { path } = await link()
+      return (await get(`${path}&to=${encodeURIComponent(page)}`)).headers.get('location')
+    }
+    expect(await opened(to)).toBe(to)
+    for (const page of [
+      '/console/keys',
+      '//evil.example/console/webhooks',
+      'https://evil.example/console/webhooks',
+      '/console/webhooks/../keys',
+      '/console/webhooks?x=1',
+    ])
+      expect(await opened(page), page).toBe('/console/webhooks')
+    const operator = await signIn()
+    const { path } = await link()
+    const asked = await (await get(`${path}&to=${to}`, operator)).text()
+    expect(asked).toContain(`<input type="hidden" name="to" value="${to}"/>`)
+    const form = { code: path.split('code=')[1] ?? '', to }
+    expect((await send('/console/portal', form, operator)).headers.get('location')).toBe(to)
   })
 
   it('replaces a session of the same customer without a question', async () => {

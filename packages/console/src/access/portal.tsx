@@ -12,8 +12,13 @@ import { projectNameOf } from './session.js'
 const COOKIE = 'agent_messaging_portal'
 const PURPOSE = 'console/portal'
 
-export const firstPage = ({ permissions }: PortalSession): string =>
-  permissions.includes('project:webhooks') ? `${BASE}/webhooks` : `${BASE}/conversations?agent=`
+/** Returns `to` if it is the path of a page that the session opens. */
+export function firstPage({ permissions }: PortalSession, to = ''): string {
+  if (/^[\w/-]+$/.test(to) && to.startsWith(`${BASE}/`) && isPortalPath(to, permissions)) return to
+  return permissions.includes('project:webhooks')
+    ? `${BASE}/webhooks`
+    : `${BASE}/conversations?agent=`
+}
 
 /**
  * Serves the requests of a portal session, which come before a console session of the same browser.

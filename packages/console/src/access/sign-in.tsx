@@ -171,6 +171,12 @@ const signInPage = (c: PageRequest, { to, problem, status = 200 }: SignInPage) =
       <input id="key" name="key" {...KEY_FIELD} spellcheck={false} placeholder="amk_…" autofocus />
       <input type="hidden" name="to" value={pathIn(to)} />
       <button class="primary">Sign in</button>
+      {/\/recoveries\//.test(pathIn(to)) && (
+        <p class="muted small">
+          Customers have no API key. Open the webhooks in the product that shows them to you, and
+          then this address again.
+        </p>
+      )}
       <p class="muted small">
         No key yet? <code>npm start</code> prints a key and a link that signs you in once. On other
         servers, run <code>agent-messaging keys create</code>.

@@ -1,6 +1,7 @@
 import type { Recovery, Webhook } from '@org/agent-messaging-core'
 import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import {
+  CopyButton,
   type Count,
   countText,
   Facts,
@@ -15,7 +16,7 @@ import { Fields } from '../parts/fields.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { BASE } from '../options.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
-import { webhookLabel } from '../parts/wording.js'
+import { healthOf, webhookLabel, WebhookName } from '../parts/wording.js'
 import { localTime, useView } from '../parts/zone.js'
 
 const PATH = `${BASE}/recover`
@@ -152,14 +153,22 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
 
 type RecoveryPageProps = {
   readonly recovery: Recovery & { readonly tried?: DeliveryAttempt }
+  /** Empty: all webhooks. Undefined: it was deleted. */
+  readonly webhook: Webhook | '' | undefined
+  /** The page that customers can open. Undefined for customers. */
+  readonly address: string | undefined
   /** The number of matches before the start, if it was counted. */
   readonly total: number | undefined
 }
 
+/** Counting more deliveries takes a noticeable time. */
+const QUICK = 10_000
+
 /** Shows the progress of a recovery. One that has not ended is shown again every second. */
-export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
-  const path = pathOf(useView().c)
-  const { id, state, matched, redelivered, createdAt, filter } = recovery
+export function RecoveryPage({ recovery, webhook, address, total = 0 }: RecoveryPageProps) {
+  const { c, now } = useView()
+  const path = pathOf(c)
+  const { id, state, matched, redelivered, createdAt } = recovery
   const isRunning = state.kind === 'running' || state.kind === 'trying'
   const isOpen = isRunning || state.kind === 'sending'
   const isPaused = state.kind === 'paused'
@@ -167,7 +176,10 @@ export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
   const [value, max] = isRunning ? [matched, Math.max(total, matched)] : [ended, redelivered]
   const some = (count: number) => count > 0 && formatCount(count)
   return (
-    <div class="narrow card stack" {...(isOpen ? refreshed('recovery', 1_000, path) : {})}>
+    <div
+      class="narrow card stack"
+      {...(isOpen ? refreshed('recovery', redelivered > QUICK ? 5_000 : 1_000, path) : {})}
+    >
       <h1>Recover deliveries</h1>
       <p role="status" class="big">
         {formatCount(recovery.delivered)} of {formatCount(redelivered)} accepted
@@ -182,6 +194,8 @@ export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
       <Facts
         isCard={false}
         facts={{
+          Webhook: webhook === '' ? 'all' : <WebhookName webhook={webhook} />,
+          'Its health': isOpen && webhook && <Status {...healthOf(webhook, now)} />,
           Matches: `${formatCount(matched)}${isRunning ? ' so far' : ''}`,
           'Due already or being sent': some(matched - redelivered),
           'Waiting for their attempt': some(recovery.waiting),
@@ -205,21 +219,21 @@ export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
           Cancel
         </Post>
       )}
+      {address !== undefined && (
+        <p class="muted small">
+          Customers can open this page after they have opened their portal: <code>{address}</code>
+          <CopyButton text={address} what="address" />
+        </p>
+      )}
       <p class="buttons">
         {isOpen && (
           <a class="button" href={path}>
             Reload
           </a>
         )}
-        {filter.webhookId === undefined ? (
-          <a class="button" href={`${BASE}/deliveries`}>
-            Back to the deliveries
-          </a>
-        ) : (
-          <a class="button" href={`${BASE}/webhooks/${filter.webhookId}`}>
-            Back to the webhook
-          </a>
-        )}
+        <a class="button" href={`${BASE}/deliveries`}>
+          Back to the deliveries
+        </a>
       </p>
     </div>
   )

@@ -1,3 +1,4 @@
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { DeliveryFilter } from '@org/agent-messaging-core/storage'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
@@ -6,6 +7,7 @@ import { goTo, show, showDone, showFound, showProblem } from '../parts/layout.js
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { RecoverForm, Recoveries, RecoverPreview, RecoveryPage } from './recover-form.js'
 import { need } from '../access/sign-in.js'
+import { BASE } from '../options.js'
 import { zoneOf } from '../parts/zone.js'
 
 const MAX_WEBHOOKS = 100
@@ -41,16 +43,24 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 
     .get('/recoveries/:id', mayManage, (c) => {
       const total = Number(c.req.query('total'))
-      return showFound(c, service.recoveries.get(recoveryRef(c)), (recovery) =>
-        show(
+      const { projectId, recoveryId } = recoveryRef(c)
+      const origin = d.publicUrl() ?? new URL(c.req.url).origin
+      const address = `${origin}${BASE}/recoveries/${recoveryId}`
+      return showFound(c, service.recoveries.get({ projectId, recoveryId }), async (recovery) => {
+        const { webhookId = '' } = recovery.filter
+        const webhook =
+          webhookId && (await orUndefined(service.webhooks.get({ projectId, webhookId })))
+        return show(
           c,
           { title: 'Recovery', section: 'Deliveries' },
           <RecoveryPage
             recovery={recovery}
+            webhook={webhook}
+            address={c.get('portal') ? undefined : address}
             total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
           />,
-        ),
-      )
+        )
+      })
     })
 
     .post('/recoveries/:id/cancel', mayManage, (c) => {
