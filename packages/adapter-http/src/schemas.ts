@@ -41,6 +41,12 @@ export const storableText = text
   .refine(isStorableText, 'must not contain NUL')
   .meta({ pattern: NO_NUL })
 
+/** The filters of lists over all agents. */
+export const ofAgentAndUser = {
+  agent: storableText.optional().describe('The agent with this id or name.'),
+  endUserId: storableText.optional().describe('The end user of the principal.'),
+}
+
 /** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso
   .datetime({

@@ -127,8 +127,9 @@ function projectsOf(http: Http) {
 
 const inputsOf = (http: Http) => ({
   /** Lists the messages that wait for a person, newest first. */
-  list: (filter?: PageInput & { readonly endUserId?: string }): List<Message> =>
-    listOf(http, '/v1/inputs', filter),
+  list: (
+    filter?: PageInput & { readonly agent?: string; readonly endUserId?: string },
+  ): List<Message> => listOf(http, '/v1/inputs', filter),
   /** Withdraws a question. Its message fails. */
   withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> =>
     http.repeatable(

@@ -22,6 +22,8 @@ type MessageFilter = {
 }
 
 export type MessageSearch = {
+  /** The id or the name of an agent. Default: all agents. */
+  readonly agent?: string
   readonly messageId?: string
   readonly sessionId?: string
   readonly endUserId?: string
@@ -94,7 +96,7 @@ export function messagesOf(http: Http) {
     /** Lists the newest messages first, unless `order` is `asc`. */
     list: (agent: string, filter?: MessageFilter & PageInput): List<Message> =>
       listOf(http, path(agent), filter),
-    /** Finds messages over all agents of the project, newest first, with their deliveries. */
+    /** Finds messages of all agents of the project or of one, newest first, with their deliveries. */
     search: (search?: MessageSearch & PageInput): List<FoundMessage> =>
       listOf(http, '/v1/messages', search),
     /** Lists the runs of a message, oldest first. */

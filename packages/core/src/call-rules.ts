@@ -114,6 +114,7 @@ const CHECKS: Grouped = {
     count: { ...MESSAGES, most: needed(count) },
     search: {
       ...PROJECT,
+      agent: TEXT,
       messageId: TEXT,
       sessionId: TEXT,
       endUserId: TEXT,
@@ -128,7 +129,7 @@ const CHECKS: Grouped = {
     setMetadata: MESSAGE,
   },
   hooks: { set: MESSAGE, list: MESSAGE, delete: { ...MESSAGE, name: ID } },
-  inputs: { list: { ...PROJECT, endUserId: TEXT }, answer: INPUT, withdraw: INPUT },
+  inputs: { list: { ...PROJECT, agent: TEXT, endUserId: TEXT }, answer: INPUT, withdraw: INPUT },
   agents: {
     create: { ...PROJECT, name: notNull },
     update: { ...AGENT, ...CHANGE },

@@ -203,11 +203,13 @@ interface MessageCalls {
   /** Counts an agent's messages, up to `most`. */
   count(input: CountMessagesInput): Answer<number, Invalid | Refusal<'agent_not_found'>>
   /**
-   * Finds messages over all agents of the project, newest first. A page can have fewer messages than
+   * Finds messages of all agents of the project, or of one, newest first. A page can have fewer messages than
    * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
    * because they take long.
    */
-  search(input: SearchMessagesInput): Paged<FoundMessage, AccessRestricted>
+  search(
+    input: SearchMessagesInput,
+  ): Paged<FoundMessage, AccessRestricted | Refusal<'agent_not_found'>>
   /**
    * Streams a message until it is final. Returns undefined if the caller has seen the final message.
    */
@@ -244,7 +246,7 @@ interface HookCalls {
 /** Questions of agents to people. */
 interface InputCalls {
   /** Lists the messages of a project that wait for an answer, newest first. */
-  list(input: ListInputsInput): Paged<Message, AccessRestricted>
+  list(input: ListInputsInput): Paged<Message, AccessRestricted | Refusal<'agent_not_found'>>
   /**
    * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
    * the same value returns the message. Another answer is refused with `input_closed`.

@@ -173,6 +173,10 @@ describe('a caller with some agents', () => {
       expect((await messages.get({ ...ref, messageId, access })).id).toBe(messageId)
       const search = { projectId: project.id, ...PAGE, access }
       expect((await messages.search(search)).data).toHaveLength(1)
+      expect((await messages.search({ ...search, agent: 'bot' })).data).toHaveLength(1)
+      for (const agent of ['other', 'unknown'])
+        for (const list of [messages.search, service.inputs.list])
+          expect(await kindOf(list({ ...search, agent }))).toBe('agent_not_found')
       const lists = [
         messages.list({ ...other, ...PAGE, access }),
         messages.count({ ...other, most: 9, access }),

@@ -143,6 +143,7 @@ export const CALLS = {
         ...page,
         ...created,
         ...access,
+        agent: true,
         messageId: true,
         sessionId: true,
         endUserId: true,
@@ -160,7 +161,7 @@ export const CALLS = {
     setMetadata: { fields: { ...message, metadata: true }, shown: shownMessage },
   },
   inputs: {
-    list: { fields: { ...page, ...access, endUserId: true }, shown: shownMessage },
+    list: { fields: { ...page, ...access, agent: true, endUserId: true }, shown: shownMessage },
     answer: {
       fields: {
         ...message,

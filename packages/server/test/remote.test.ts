@@ -74,7 +74,9 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
   it('find and show a message with its session', async () => {
     const session = place.replace(' ', '-')
     const { messageId } = await send('echo', session)
-    const found = await on<Sent[]>(`messages list --session ${session} --state responded`)
+    const found = await on<Sent[]>(
+      `messages list --agent echo --session ${session} --state responded`,
+    )
     expect(found).toEqual([expect.objectContaining({ messageId, message: 'Hello' })])
     const [runs, deliveries] = [[{ attempt: 1, reason: 'answered' }], []]
     expect(await on(`messages show ${messageId}`)).toMatchObject({ messageId, runs, deliveries })

@@ -9,7 +9,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, byActor, messageRef } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, id, paging, query, storableText } from '../schemas.js'
+import { fieldsOf, id, ofAgentAndUser, paging, query } from '../schemas.js'
 import { messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
@@ -33,10 +33,7 @@ const inputAnswer = fieldsOf({
 })
 const withdrawal = fieldsOf({ inputId }).meta({ id: 'InputWithdrawal' })
 
-const list = query({
-  ...paging,
-  endUserId: storableText.optional().describe('The end user of the principal.'),
-})
+const list = query({ ...paging, ...ofAgentAndUser })
 
 /** Questions of agents to people. */
 export const inputRoutes = (d: HttpDeps) => {
@@ -53,9 +50,10 @@ export const inputRoutes = (d: HttpDeps) => {
           summary: 'List the messages that wait for a person, newest first',
           description: 'Each message has its open question as `input`.',
           query: list,
+          refusals: ['agent_not_found'],
           answer: shownPage(messageSchema, shownMessage),
         },
-        (c, { endUserId, ...page }) => inputs.list({ ...callerOf(c), endUserId, ...page }),
+        (c, asked) => inputs.list({ ...callerOf(c), ...asked }),
       ),
     )
     .post(

@@ -509,6 +509,16 @@ describe('GET /v1/messages', () => {
     expect(await idsOf(`messageId=${first}`)).toEqual([first])
     expect(await idsOf('sessionId=other')).toEqual([second])
     expect(await idsOf('endUserId=u%201')).toEqual([second])
+    for (const [place, id] of [first, second].entries()) {
+      const { name } = agents[place]
+      expect(await idsOf(`agent=${agents[place].id}`)).toEqual([id])
+      expect(await idsOf(`agent=${name}&state=responded`)).toEqual([id])
+    }
+    expect(await idsOf(`agent=${agents[0].id}&endUserId=u%201`)).toEqual([])
+    for (const path of ['/v1/messages', '/v1/inputs']) {
+      const unknown = await ask('GET', `${path}?agent=nobody`)
+      expect([unknown.status, unknown.json.error.code]).toEqual([404, 'NOT_FOUND'])
+    }
     expect(await idsOf('correlationId=c%2B1')).toEqual([first])
     expect(await idsOf('text=hello%3F&sessionId=other')).toEqual([second])
     expect(await idsOf('text=bye')).toEqual([])

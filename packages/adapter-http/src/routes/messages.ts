@@ -13,7 +13,7 @@ import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
-import { id, instant, oneOf, paging, query, storableText } from '../schemas.js'
+import { id, instant, ofAgentAndUser, oneOf, paging, query, storableText } from '../schemas.js'
 import {
   foundMessageSchema,
   messageSchema,
@@ -45,8 +45,8 @@ const list = query({
 const search = query({
   ...paging,
   messageId: id.optional().describe('The message with this id.'),
+  ...ofAgentAndUser,
   sessionId,
-  endUserId: storableText.optional().describe('The end user of the principal.'),
   correlationId: storableText
     .optional()
     .describe('`correlationId` of the metadata, a string or a number.'),
@@ -72,12 +72,13 @@ export const searchRoutes = (d: HttpDeps) => {
       {
         operationId: 'searchMessages',
         call: 'messages.search',
-        summary: 'Find messages over all agents, newest first',
+        summary: 'Find messages of all agents or of one, newest first',
         description:
           'Each message has its deliveries. Messages of one session come in the order of their ' +
           'places. A page can have fewer messages than its limit, or none. Continue until ' +
           '`nextCursor` is null.',
         query: search,
+        refusals: ['agent_not_found'],
         answer: shownPage(foundMessageSchema, shownFoundMessage),
       },
       (c, { limit, cursor, ...wanted }) =>

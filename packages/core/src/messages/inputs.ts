@@ -145,6 +145,8 @@ const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean 
 export type ListInputsInput = ByAccess &
   PageInput & {
     readonly projectId: string
+    /** Only messages of the agent with this id or name. */
+    readonly agent?: string | undefined
     /** Only messages of this end user. */
     readonly endUserId?: string | undefined
   }

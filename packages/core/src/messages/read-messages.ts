@@ -164,9 +164,16 @@ export type SearchMessagesInput = ByAccess &
     readonly [K in keyof Searched]: Searched[K] | undefined
   } & {
     readonly projectId: string
+    /** Only messages of the agent with this id or name. */
+    readonly agent?: string | undefined
     /** Once it is aborted, the search ends. */
     readonly abort?: Caller | undefined
   }
+type SearchMessagesError =
+  | Unavailable
+  | Invalid
+  | AccessRestricted
+  | { readonly kind: 'agent_not_found' }
 /** A message with the newest deliveries of its events. A scoped caller sees no deliveries. */
 export type FoundMessage = {
   readonly message: Message
@@ -188,9 +195,7 @@ const TEXT_TOO_LONG: Invalid = {
 
 export function searchMessages(
   d: TurnReading & Pick<Platform, 'clock'>,
-): (
-  input: SearchMessagesInput,
-) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid | AccessRestricted> {
+): (input: SearchMessagesInput) => ResultAsync<Page<FoundMessage>, SearchMessagesError> {
   const find = d.shared(findMessages(d))
   const findText = sharedReads(d.clock, TEXT_SEARCHES)(findMessages(d))
   const searches = new ProjectCounts(TEXT_SEARCHES_OF_CALLER)
@@ -210,8 +215,9 @@ const findMessages =
   (d: Reading) =>
   ({ limit, cursor, abort, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
-      const { access, ...asked } = search
-      const wanted = access ? yield* searchOf(d, search) : (given(asked) as MessageSearch)
+      const { access, agent, ...asked } = search
+      const isPlain = access === undefined && agent === undefined
+      const wanted = isPlain ? (given(asked) as MessageSearch) : yield* searchOf(d, search)
       const found = yield* await pageOfText({ limit, cursor }, (part) =>
         abort?.aborted
           ? Promise.resolve(failure(CALLER_LEFT))

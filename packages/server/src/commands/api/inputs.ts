@@ -8,7 +8,7 @@ import { messageWith, nowIn } from './messages.js'
 import { limitOption } from '../options.js'
 import { type Names, tableWithNames, withName } from './names.js'
 
-type ListOptions = { readonly endUser?: string; readonly limit: number }
+type ListOptions = { readonly agent?: string; readonly endUser?: string; readonly limit: number }
 type AnswerOptions = { readonly endUser?: string }
 
 export function addInputs(program: Command): void {
@@ -16,10 +16,11 @@ export function addInputs(program: Command): void {
   addApiCommand(inputs, 'list', {
     about: 'list the messages that wait for a person, newest first',
     thing: 'the questions',
-    call: ({ client, options: { endUser, limit } }: Invocation<ListOptions>) =>
-      firstOf(client.inputs.list(given({ endUserId: endUser })), limit),
+    call: ({ client, options: { agent, endUser, limit } }: Invocation<ListOptions>) =>
+      firstOf(client.inputs.list(given({ agent, endUserId: endUser })), limit),
     longText: tableWithNames(['agent'], row, 'No open questions.'),
   })
+    .option('--agent <agent>', 'only questions of the agent with this name or id')
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .addOption(limitOption('messages'))
   addApiCommand(inputs, 'answer <message-id> <value>', {

@@ -10,6 +10,7 @@ import { fieldTable, table } from '../output.js'
 import { type Names, tableWithNames, withName } from './names.js'
 
 type ListOptions = {
+  readonly agent?: string
   readonly session?: string
   readonly endUser?: string
   readonly correlationId?: string
@@ -23,9 +24,9 @@ type ListOptions = {
 export function addMessages(program: Command): void {
   const messages = program.command('messages').description('find, inspect and repair messages')
   addApiCommand(messages, 'list', {
-    about: 'find messages over all agents, newest first',
+    about: 'find messages of all agents or of one, newest first',
     examples: [
-      'agent-messaging messages list --state failed --after 2030-01-31',
+      'agent-messaging messages list --agent support --state failed --after 2030-01-31',
       'agent-messaging messages list --end-user customer-42 --profile production',
     ],
     thing: 'the messages',
@@ -33,6 +34,7 @@ export function addMessages(program: Command): void {
       firstOf(client.messages.search(searchOf(options)), options.limit),
     longText: tableWithNames(['agent'], row, 'No messages found.'),
   })
+    .option('--agent <agent>', 'only messages of the agent with this name or id')
     .option('--session <id>', 'only messages of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .option('--correlation-id <id>', 'only messages with this correlationId in the metadata')
@@ -82,8 +84,9 @@ export const nowIn = ({ messageId, state }: Message): string =>
   `Message ${messageId} is now ${state}.`
 
 const searchOf = (options: ListOptions) => {
-  const { session, endUser, correlationId, text, state, after, before } = options
+  const { agent, session, endUser, correlationId, text, state, after, before } = options
   return given({
+    agent,
     sessionId: session,
     endUserId: endUser,
     correlationId,
