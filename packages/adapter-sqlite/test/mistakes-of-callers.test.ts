@@ -188,6 +188,7 @@ const CALLS = Object.entries(inputs).flatMap(([group, calls]) =>
 const top = {
   backlog: { projectId: ID },
   stats: { projectId: ID, step: '1h', from: 1, to: 2, by: 'agent', id: ID },
+  failures: { projectId: ID, from: 1 },
   tick: { budgetMs: 0 },
 }
 

@@ -2413,6 +2413,80 @@ export interface components {
       /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
       readonly people?: number | null
     }
+    readonly Failures: {
+      /**
+       * Format: date-time
+       * @description The start of the first step of the counts.
+       */
+      readonly from: string
+      /** Format: date-time */
+      readonly recentFrom: string
+      /** @description Up to 100. Those that fail now come first. */
+      readonly failures: readonly components['schemas']['Failure'][]
+    }
+    readonly Failure: {
+      /** @enum {string} */
+      readonly subject: 'agent' | 'webhook'
+      /** Format: uuid */
+      readonly id: string
+      /** @description Of a webhook without a description, the URL. */
+      readonly name: string
+      /** @description False: only successes have followed. */
+      readonly isFailing: boolean
+      /**
+       * Format: date-time
+       * @description Absent if an agent did not start, and failed no message.
+       */
+      readonly since?: string
+      /**
+       * Format: date-time
+       * @description The counts are of this time and later.
+       */
+      readonly countedFrom: string
+      /** @description Failed messages of an agent, or refused attempts of a webhook. */
+      readonly failed: number
+      /** @description `failed`, and answered messages or accepted attempts. */
+      readonly ended: number
+      /** @description The failures since `recentFrom`. */
+      readonly recent: number
+      /** @description The failures by error or by status class, the most frequent first. */
+      readonly reasons: readonly {
+        /** @enum {string} */
+        readonly reason:
+          | '429'
+          | 'RUNTIME_ERROR'
+          | 'RUNTIME_TIMEOUT'
+          | 'RUNTIME_LOST'
+          | 'RUNTIME_EXITED'
+          | 'RUNTIME_UNHEALTHY'
+          | 'RESPONSE_INVALID'
+          | 'CANCELLED'
+          | 'QUESTION_INVALID'
+          | 'INPUT_EXPIRED'
+          | 'INPUT_WITHDRAWN'
+          | 'INPUT_MISMATCH'
+          | '3xx'
+          | '4xx'
+          | '5xx'
+          | 'timeout'
+          | 'unreachable'
+        readonly count: number
+      }[]
+      /** @description The newest failure. */
+      readonly last?: {
+        /** @description The error, or the status of the receiver. */
+        readonly reason: string
+        /** @description The first 200 characters of the error or the answer. */
+        readonly text: string
+        /**
+         * Format: uuid
+         * @description The message or the delivery.
+         */
+        readonly id?: string
+        /** Format: date-time */
+        readonly failedAt?: string
+      }
+    }
     readonly Pass: {
       /** @description Runs started. */
       readonly messages: number

@@ -18,6 +18,7 @@ import type {
   Project,
   ProjectChange,
   SessionToken,
+  Failures,
   Stats,
   StatsQuery,
   Usage,
@@ -72,6 +73,11 @@ export function createClient(options: ClientOptions) {
     stats: {
       /** Returns the counts by step of time. Needs the permission `project:admin`. */
       get: (query: StatsQuery = {}): Promise<Stats> => http.get('/v1/stats', query),
+    },
+    failures: {
+      /** Returns the agents and webhooks that fail. Needs the permission `project:admin`. */
+      get: (query: { readonly from?: string } = {}): Promise<Failures> =>
+        http.get('/v1/failures', query),
     },
     /** All methods need the operator key as `apiKey`. */
     projects: projectsOf(http),

@@ -57,6 +57,8 @@ export type {
   Sent,
   Session,
   SessionToken,
+  Failure,
+  Failures,
   Stats,
   StatsQuery,
   StatsRow,

@@ -93,6 +93,8 @@ export type PeopleToday = Schemas['PeopleToday']
 export type UsageRange = { readonly from?: string; readonly to?: string }
 export type Counts = Schemas['Counts']
 export type Stats = Schemas['Stats']
+export type Failures = Schemas['Failures']
+export type Failure = Schemas['Failure']
 export type StatsRow = Schemas['StatsRow']
 /** `from` is in the first step, and `to` in the last one. */
 export type StatsQuery = {

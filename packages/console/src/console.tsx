@@ -18,6 +18,7 @@ import { keyRoutes } from './access/keys.js'
 import { liveRoutes } from './messages/live.js'
 import { messageRoutes } from './messages/messages.js'
 import { countsQuestions } from './messages/open-questions.js'
+import { failureRoutes } from './failures.js'
 import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './access/projects.js'
 import { idIn, servePortal } from './access/portal.js'
@@ -170,6 +171,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
   newRoutes()
     .basePath(BASE)
     .route('/', overviewRoutes(d))
+    .route('/', failureRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))

@@ -224,6 +224,7 @@ const TOP: { readonly [K in keyof MessagingService]?: Checks } = {
     step: needed(oneOf(Object.keys(STATS_STEPS))),
     by: oneOf(['agent', 'webhook']),
   },
+  failures: { ...PROJECT, from: INTEGER },
 }
 
 /** Returns a function that checks the input of a call, or undefined for a call without an input. */

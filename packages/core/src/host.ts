@@ -62,6 +62,7 @@ export {
 } from './domain/messages/shown-message.js'
 export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
 export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
+export { FAILURE_REASONS } from './domain/operations/failures.js'
 export { csvRecord } from './domain/values/csv.js'
 export type { Issue } from './domain/values/input-rules.js'
 export {
@@ -112,6 +113,7 @@ export type { CreatedKey } from './operations/manage-credentials.js'
 export type { CreatedPortal } from './operations/manage-portals.js'
 export type { Pass } from './operations/pass.js'
 export type { Backlog } from './operations/read-backlog.js'
+export type { Failure, Failures } from './operations/read-failures.js'
 export {
   STATS_STEPS,
   type AllCounts,
@@ -138,7 +140,14 @@ export {
   type ShownAgent,
   type ShownCreatedAgent,
 } from './shown/agents.js'
-export { shownStats, shownUsage, type ShownStats, type ShownUsage } from './shown/counts.js'
+export {
+  shownFailures,
+  shownStats,
+  shownUsage,
+  type ShownFailures,
+  type ShownStats,
+  type ShownUsage,
+} from './shown/counts.js'
 export {
   shownDelivery,
   shownDeliveryDetail,

@@ -74,6 +74,7 @@ import type {
 } from './operations/manage-portals.js'
 import type { Pass } from './operations/pass.js'
 import type { Backlog } from './operations/read-backlog.js'
+import type { Failures, ReadFailuresInput } from './operations/read-failures.js'
 import type { ProjectStats, ReadStatsInput } from './operations/read-stats.js'
 import type { ResealedSecrets, ResealInput } from './operations/reseal-secrets.js'
 import type { Policy } from './policy.js'
@@ -152,6 +153,11 @@ export interface MessagingService {
    * Returns the exact counts of a project, or of each of its agents or webhooks, by step of time.
    */
   stats(input: ReadStatsInput): Answer<ProjectStats, Invalid>
+  /**
+   * Returns the agents and webhooks of a project that fail now, or failed since `from`: up to 100,
+   * each with exact counts by reason and the newest example. Hooks of messages are left out.
+   */
+  failures(input: ReadFailuresInput): Answer<Failures, Invalid>
   /**
    * Does one bounded pass of all due work: agents, messages, deliveries, and maintenance until it is
    * done. A finished run or attempt makes room for the next one, so nothing slow holds up the rest.

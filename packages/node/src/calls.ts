@@ -4,7 +4,6 @@ import type {
   MessageRun,
   MessagingService,
   Page,
-  ProjectStats,
   Sent,
   SessionSummary,
 } from '@org/agent-messaging-core'
@@ -19,6 +18,7 @@ import {
   shownDelivery,
   shownDeliveryDetail,
   shownEvents,
+  shownFailures,
   shownFoundMessage,
   shownKey,
   shownMessage,
@@ -262,18 +262,29 @@ export const CALLS = {
   },
 } as const satisfies Shapes
 
-/** The counts of the project. Both are one call of the service. */
+/** The counts of the project. */
 export const COUNTS = {
-  usage: { fields: { from: 'day', to: 'day' }, step: '1d', shown: shownUsage },
+  usage: { call: 'stats', fields: { from: 'day', to: 'day' }, step: '1d', shown: shownUsage },
   stats: {
+    call: 'stats',
     fields: { from: 'instant', to: 'instant', step: true, by: true, id: true },
     step: '1h',
     shown: shownStats,
   },
-} as const satisfies Record<
-  string,
-  { readonly fields: Fields; readonly shown: (counted: ProjectStats) => unknown; step: string }
->
+  failures: {
+    call: 'failures',
+    fields: { from: 'instant' },
+    step: undefined,
+    shown: shownFailures,
+  },
+} as const satisfies Record<string, CountsShape<'stats'> | CountsShape<'failures'>>
+
+type CountsShape<Call extends 'stats' | 'failures'> = {
+  readonly call: Call
+  readonly fields: Fields
+  readonly shown: (counted: Awaited<ReturnType<MessagingService[Call]>>) => unknown
+  readonly step: string | undefined
+}
 
 function shownStream(stream: AnswerStream | undefined): MessageStream | undefined {
   if (!stream) return undefined

@@ -1,6 +1,11 @@
 import type { MessagingService, Page } from '@org/agent-messaging-core'
 import { given, isJsonObject } from '@org/agent-messaging-core/runtime'
-import type { ShownStats, ShownUsage, WebhookView } from '@org/agent-messaging-core/host'
+import type {
+  ShownFailures,
+  ShownStats,
+  ShownUsage,
+  WebhookView,
+} from '@org/agent-messaging-core/host'
 import { CALLS, COUNTS, type Given, type Listing, type RowOf, type Transaction } from './calls.js'
 import { listOf, type List } from './list.js'
 import { invalid, taken, type Fields } from './taken.js'
@@ -55,6 +60,13 @@ export type ProjectCalls = {
       },
     ): Promise<ShownStats>
   }
+  readonly failures: {
+    /** Returns the agents and webhooks that fail now, or failed since `from`. */
+    get(input?: {
+      /** Within the last 48 hours. Default: 24 hours ago. */
+      readonly from?: string
+    }): Promise<ShownFailures>
+  }
 }
 
 type Call = (input: unknown) => Promise<unknown>
@@ -88,9 +100,11 @@ export function inProject(service: MessagingService, projectId: string): Project
     })
     return [group, Object.fromEntries(all)]
   }
-  const counts = Object.entries(COUNTS).map(([name, { step, ...shape }]) => [
+  const counts = Object.entries(COUNTS).map(([name, { call, step, ...shape }]) => [
     name,
-    { get: caller((asked) => service.stats({ step, ...given(asked as Values) } as never), shape) },
+    {
+      get: caller((asked) => service[call](given({ step, ...(asked as Values) }) as never), shape),
+    },
   ])
   return Object.fromEntries([...Object.entries(CALLS).map(bound), ...counts]) as ProjectCalls
 }

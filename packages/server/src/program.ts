@@ -18,6 +18,7 @@ import { addSend } from './commands/send.js'
 import { addServe } from './commands/serve.js'
 import { addSessions } from './commands/api/sessions.js'
 import { addStatus } from './commands/api/status.js'
+import { addFailures } from './commands/api/failures.js'
 import { addUsage } from './commands/api/usage.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/api/webhooks.js'
@@ -51,6 +52,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addServe(program)
   addListen(program)
   addStatus(program)
+  addFailures(program)
   addUsage(program)
   addCreate(program)
   addProjects(program)

@@ -6,6 +6,7 @@ import type {
   CreatedApiKey,
   CreatedWebhook,
   Delivery,
+  Failures,
   DeliveryDetail,
   EventLogPage,
   FoundMessage,
@@ -70,6 +71,7 @@ type Shapes = {
   readonly events: Compared<Awaited<ReturnType<Messaging['events']['read']>>, EventLogPage>
   readonly usage: Compared<Value<Messaging['usage']['get']>, Usage>
   readonly stats: Compared<Value<Messaging['stats']['get']>, Stats>
+  readonly failures: Compared<Value<Messaging['failures']['get']>, Failures>
 }
 type Differing = { [Name in keyof Shapes]: Shapes[Name] extends true ? never : Name }[keyof Shapes]
 /** Does not compile if a call of the host and of the client differ in what they return. */
@@ -139,6 +141,7 @@ it('a host and a client see the same rows', async () => {
     [messaging.events.read({}), client.events.read()],
     [messaging.usage.get({ from: '2026-01-01' }), client.usage.get({ from: '2026-01-01' })],
     [messaging.stats.get({ from }), client.stats.get({ from })],
+    [messaging.failures.get({ from }), client.failures.get({ from })],
   ]
   for (const [hosts, clients] of rows)
     expect(JSON.parse(JSON.stringify(await hosts))).toEqual(await clients)

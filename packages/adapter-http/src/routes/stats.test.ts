@@ -131,3 +131,35 @@ describe('GET /v1/stats', () => {
     expect([status, json.error.message]).toEqual([400, expect.stringContaining(problem)])
   })
 })
+
+describe('GET /v1/failures', () => {
+  it('shows what fails in the own project to its administrators', async () => {
+    const { ask, clock, runtime, createSlowAgent, keyWith, otherKey } = await open()
+    const agent = await createSlowAgent()
+    const path = `/v1/agents/${agent.id}/messages`
+    const asked = { body: aMessage(), headers: { Prefer: 'respond-async' } }
+    const { messageId } = (await ask('POST', path, asked)).json
+    runtime.fail(messageId, '<script>alert(1)</script>')
+    await clock.advance(100)
+    const { json } = await ask('GET', '/v1/failures')
+    expect(json.failures).toMatchObject([
+      {
+        subject: 'agent',
+        id: agent.id,
+        isFailing: true,
+        failed: 1,
+        recent: 1,
+        since: '2030-01-01T00:00:00.000Z',
+        last: { id: messageId, text: '<script>alert(1)</script>' },
+      },
+    ])
+    expect((await ask('GET', '/v1/failures', { key: otherKey })).json.failures).toEqual([])
+    const { key } = await keyWith(PERMISSIONS.filter((name) => name !== 'project:admin'))
+    expect((await ask('GET', '/v1/failures', { key })).status).toBe(403)
+    const old = await ask('GET', '/v1/failures?from=2029-12-29T00:00:00Z')
+    expect([old.status, old.json.error.message]).toEqual([
+      400,
+      expect.stringContaining('from must be within the last 48 hours'),
+    ])
+  })
+})

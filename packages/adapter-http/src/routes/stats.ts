@@ -1,9 +1,11 @@
 import {
   ATTEMPT_CLASSES,
   COUNTED,
+  FAILURE_REASONS,
   RESPONSE_TIMES_MS,
   STATS_STEPS,
   DAY_RULE,
+  shownFailures,
   shownStats,
   shownUsage,
   type StatsStep,
@@ -17,7 +19,7 @@ import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { routesOf, shown } from '../route.js'
 import { id, instant, oneOf, query } from '../schemas.js'
-import { at, count } from '../wire/body.js'
+import { at, count, uuid } from '../wire/body.js'
 
 const date = z.iso
   .date({ error: DAY_RULE })
@@ -121,9 +123,53 @@ const statsSchema = z
   })
   .meta({ id: 'Stats' })
 
+const window = query({
+  from: instant.optional().describe('Within the last 48 hours. Default: 24 hours ago.'),
+})
+
+const failuresSchema = z
+  .object({
+    from: at.describe('The start of the first step of the counts.'),
+    recentFrom: at,
+    failures: z
+      .array(
+        z
+          .object({
+            subject: z.enum(['agent', 'webhook']),
+            id: uuid,
+            name: z.string().describe('Of a webhook without a description, the URL.'),
+            isFailing: z.boolean().describe('False: only successes have followed.'),
+            since: at
+              .optional()
+              .describe('Absent if an agent did not start, and failed no message.'),
+            countedFrom: at.describe('The counts are of this time and later.'),
+            failed: count.describe(
+              'Failed messages of an agent, or refused attempts of a webhook.',
+            ),
+            ended: count.describe('`failed`, and answered messages or accepted attempts.'),
+            recent: count.describe('The failures since `recentFrom`.'),
+            reasons: z
+              .array(z.object({ reason: z.enum(FAILURE_REASONS), count }))
+              .describe('The failures by error or by status class, the most frequent first.'),
+            last: z
+              .object({
+                reason: z.string().describe('The error, or the status of the receiver.'),
+                text: z.string().describe('The first 200 characters of the error or the answer.'),
+                id: uuid.optional().describe('The message or the delivery.'),
+                failedAt: at.optional(),
+              })
+              .optional()
+              .describe('The newest failure.'),
+          })
+          .meta({ id: 'Failure' }),
+      )
+      .describe('Up to 100. Those that fail now come first.'),
+  })
+  .meta({ id: 'Failures' })
+
 /** The counts of a project, for its administrators and for the operator. */
 export const statsRoutes = (d: HttpDeps) => {
-  const { stats, projects } = d.service
+  const { stats, failures, projects } = d.service
   const access = authorize(d, 'project:admin')
   const route = routesOf(d, { tag: 'Usage', access })
   const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
@@ -151,6 +197,18 @@ export const statsRoutes = (d: HttpDeps) => {
           answer: shown('The counts', statsSchema, shownStats),
         },
         (c, { step = '1h', ...asked }) => stats({ projectId: c.get('projectId'), step, ...asked }),
+      ),
+    )
+    .get(
+      '/v1/failures',
+      route(
+        {
+          operationId: 'getFailures',
+          summary: 'Read which agents and webhooks fail, since when, how often and why',
+          query: window,
+          answer: shown('The failures', failuresSchema, shownFailures),
+        },
+        (c, asked) => failures({ projectId: c.get('projectId'), ...asked }),
       ),
     )
     .get(

@@ -27,6 +27,7 @@ type Section = { readonly name: string; readonly path: string; readonly needs?: 
 const QUESTIONS = `${BASE}/questions`
 const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
+  { name: 'Failures', path: `${BASE}/failures` },
   { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
   { name: 'Conversations', path: `${BASE}/conversations`, needs: 'project:message' },
   { name: 'Questions', path: QUESTIONS, needs: 'project:message' },

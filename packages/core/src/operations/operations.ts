@@ -23,6 +23,7 @@ import {
 } from './manage-portals.js'
 import { runPass } from './pass.js'
 import { readBacklog } from './read-backlog.js'
+import { readFailures } from './read-failures.js'
 import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
 import { ofPage, type PageInput } from '../domain/values/page-rules.js'
@@ -66,6 +67,7 @@ export function createOperations(context: Platform & Parts) {
     },
     backlog: readBacklog(context),
     stats: context.shared(readStats(context)),
+    failures: context.shared(readFailures(context)),
     tick: runPass(context),
   }
 }

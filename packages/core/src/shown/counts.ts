@@ -1,5 +1,6 @@
 import type { CountName } from '../domain/operations/counts.js'
-import { toIso, type Instant } from '../domain/values/instant.js'
+import { toIso, withIso, type Instant, type WithIso } from '../domain/values/instant.js'
+import type { Failure, FailureExample, Failures } from '../operations/read-failures.js'
 import type { AllCounts, ProjectStats, StatsRow } from '../operations/read-stats.js'
 
 type Sums = Readonly<Record<CountName, number>>
@@ -21,6 +22,29 @@ export type ShownStats = Omit<ProjectStats, 'from' | 'to' | 'rows'> & {
   /** The steps with counts, oldest first. */
   readonly rows: readonly (Omit<StatsRow, 'at'> & { readonly at: string })[]
 }
+
+/** The agents and webhooks that failed. Times are ISO 8601 in UTC. */
+export type ShownFailures = {
+  /** The start of the first step of the counts. */
+  readonly from: string
+  readonly recentFrom: string
+  readonly failures: readonly (Omit<Failure, 'since' | 'countedFrom' | 'last'> & {
+    readonly since?: string
+    readonly countedFrom: string
+    readonly last?: WithIso<FailureExample>
+  })[]
+}
+
+export const shownFailures = ({ from, recentFrom, failures }: Failures): ShownFailures => ({
+  from: toIso(from),
+  recentFrom: toIso(recentFrom),
+  failures: failures.map(({ since, countedFrom, last, ...failure }) => ({
+    ...failure,
+    ...(since !== undefined && { since: toIso(since) }),
+    countedFrom: toIso(countedFrom),
+    ...(last && { last: withIso(last) }),
+  })),
+})
 
 export const shownUsage = ({ from, to, total, rows, ...today }: ProjectStats): ShownUsage => ({
   from: dateOf(from),

@@ -20,6 +20,7 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
   const screens = [
     '',
     '?range=24h',
+    '/failures',
     '/agents',
     '/conversations?agent=support',
     '/sessions/support?session=order-4711',

@@ -36,7 +36,7 @@ it.each([
   [
     failed,
     { inputTokens: 3, outputTokens: 2 },
-    { runs: 1, failed: 1, inputTokens: 3, outputTokens: 2 },
+    { runs: 1, failed: 1, 'error:RUNTIME_ERROR': 1, inputTokens: 3, outputTokens: 2 },
   ],
   [{ kind: 'queued', notBefore: 1 } as const, undefined, { runs: 1 }],
 ])('the count of a run that leaves %j', (state, usage, counts) => {
@@ -49,7 +49,7 @@ it.each([
 })
 
 it.each([
-  [failed, { failed: 1 }],
+  [failed, { failed: 1, 'error:RUNTIME_ERROR': 1 }],
   [{ kind: 'cancelled', cancelledAt: 9 } as const, { cancelled: 1 }],
 ])('the end of a message without a run counts no run: %j', (state, counts) => {
   expect(countOfEnd(agent, state, 9).counts).toEqual(counts)

@@ -2,6 +2,7 @@ import type { Outcome } from '../webhooks/delivery.js'
 import type { Instant } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
 import type { MessageState } from '../messages/message.js'
+import type { RunError } from '../messages/run.js'
 import type { RunUsage } from './usage.js'
 
 /**
@@ -52,11 +53,15 @@ export const COUNT_NAMES = Object.keys(COUNTED) as CountName[]
 export type CountName = keyof typeof COUNTED
 
 /**
- * `class:…` counts attempts by their class, `time:…` answers by the bucket of their time. `people`
+ * `class:…` counts attempts by their class, `error:…` failed messages by the code of their error,
+ * and `time:…` answers by the bucket of their time. `people`
  * are the end users of the messages of a project's day. Maintenance counts them when it is over.
  */
 export type Counts = Partial<
-  Record<CountName | `class:${AttemptClass}` | `time:${number}` | 'people', number>
+  Record<
+    CountName | `class:${AttemptClass}` | `error:${RunError['code']}` | `time:${number}` | 'people',
+    number
+  >
 >
 
 /** Counts of an agent or a webhook at an instant. Hooks of messages have no `id`. */
@@ -117,8 +122,9 @@ function endCounts(state: MessageState): Counts {
         bytesOut: bytesOf(state.response),
       }
     case 'failed':
+      return { failed: 1, [`error:${state.error.code}`]: 1 }
     case 'cancelled':
-      return { [state.kind]: 1 }
+      return { cancelled: 1 }
     default:
       return {}
   }

@@ -114,9 +114,13 @@ const SHOWN = 200
 /** Cuts the answer to its first 200 characters, each of up to two UTF-16 units. */
 export function cutAnswer(outcome: Outcome): Outcome {
   if (outcome.kind === 'unreachable') return outcome
-  const units = outcome.responseBody.slice(0, 2 * SHOWN)
-  return { ...outcome, responseBody: Array.from(units).slice(0, SHOWN).join('') }
+  return { ...outcome, responseBody: cutText(outcome.responseBody) }
 }
+
+export const cutText = (text: string): string =>
+  Array.from(text.slice(0, 2 * SHOWN))
+    .slice(0, SHOWN)
+    .join('')
 
 /**
  * `delaysMs[step]` follows the failure at that step. Without a delay the delivery is exhausted.
