@@ -4,6 +4,7 @@ import { addAuditLog } from './commands/api/audit-log.js'
 import { addCopy, addUpkeep } from './commands/upkeep.js'
 import { addCreate } from './commands/create.js'
 import { addDeliveries } from './commands/api/deliveries.js'
+import { addRecoveries } from './commands/api/recoveries.js'
 import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/api/erase.js'
 import { addEvents } from './commands/api/events.js'
@@ -62,6 +63,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addAgents(program)
   addWebhooks(program)
   addDeliveries(program)
+  addRecoveries(program)
   addMessages(program)
   addInputs(program)
   addSessions(program)

@@ -223,9 +223,44 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     broken.repair()
     const filter = '--status failed --since 2020-01-31 --answer 5xx'
     expect(await textOf(`deliveries recover ${String(webhookId)} ${filter} --wait`)).toMatch(
-      /^1 of 1 accepted by 20\S+Z\.\n$/,
+      /^1 of 1 accepted by \d\d:\d\d:\d\d\.\n$/,
     )
     await on(`webhooks delete ${String(webhookId)}`)
+    await broken.close()
+  })
+
+  it('try one delivery first, show its answer, and continue after a decision', async () => {
+    const broken = await brokenReceiver()
+    const create = `webhooks create ${broken.url} --event agent.error --retry-schedule 2h`
+    const webhookId = String((await on(create))['id'])
+    for (let n = 0; n < 2; n++) await on(`webhooks test ${webhookId}`)
+    const failed = `deliveries list --webhook ${webhookId} --status failed`
+    await until(async () => (await on<object[]>(failed)).length === 2)
+    const tried = await cli(
+      `deliveries recover ${webhookId} --status failed --try-first`,
+      environment(),
+    )
+    expect(tried).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('did not accept the first delivery: 500 xxx') as string,
+      stderr: expect.stringContaining('the first delivery was not accepted') as string,
+    })
+    const [next = ''] = /recoveries continue .*/.exec(tried.stdout) ?? []
+    const [id = ''] = /[0-9a-f-]{36}/.exec(next) ?? []
+    expect((await cli(`recoveries show ${id} --wait`, environment())).stdout).toContain(next)
+    broken.repair()
+    const [newest] = await on<{ id: string }[]>(failed)
+    await on(`deliveries redeliver ${String(newest?.id)}`)
+    expect(await textOf(next)).toMatch(/^2 of 2 accepted by \S+\.\n$/)
+    expect(await on(`recoveries show ${id}`)).toMatchObject({ status: 'done', delivered: 2 })
+    await on(`webhooks pause ${webhookId}`)
+    const again = await on(`deliveries recover ${webhookId} --status delivered`)
+    expect(await textOf(`recoveries show ${String(again['id'])}`)).toBe(
+      '0 of 2 accepted, 2 waiting, 0 failing.\n',
+    )
+    await on(`webhooks resume ${webhookId}`)
+    await on(`recoveries show ${String(again['id'])} --wait`)
+    await on(`webhooks delete ${webhookId}`)
     await broken.close()
   })
 

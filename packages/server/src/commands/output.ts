@@ -48,6 +48,15 @@ const onOneLine = (text: string) => printable(text).replaceAll(/[\n\t]/g, ' ')
 /** `CREATED AT` for `createdAt`. */
 const titled = (name: string) => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()
 
+/** The time of the day of this machine, after the date if that is not today. */
+export function localTime(instant: string, now = new Date()): string {
+  const at = new Date(instant)
+  // Swedish dates have the form of ISO 8601.
+  const date = at.toLocaleDateString('sv')
+  const time = at.toLocaleTimeString('sv')
+  return date === now.toLocaleDateString('sv') ? time : `${date} ${time}`
+}
+
 export type Progress = { show(text: string): void; end(): void }
 
 /** A progress line on stderr, shown only on a terminal. */

@@ -3,19 +3,17 @@ import type {
   DeliveryAttempt,
   DeliveryStatusFilter,
   NewRecovery,
-  Recovery,
 } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import { recoverySettings } from '@org/agent-messaging-core/host'
 import { Option, type Command } from 'commander'
-import { firstOf, type Backend } from '../backend.js'
+import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { instant, limitOption, since } from '../options.js'
-import { fieldTable, table, loggedProgress } from '../output.js'
+import { fieldTable, table } from '../output.js'
+import { detailOf } from './attempt-text.js'
 import { type Names, tableWithNames, withName } from './names.js'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { OperatorError, orFail } from '../../operator-error.js'
-import { orRefusal } from '../client-error.js'
+import { followed, recoveryProblem, recoveryText, WAIT, type WaitOption } from './recoveries.js'
 
 type Filters = {
   readonly status?: DeliveryStatusFilter
@@ -24,10 +22,11 @@ type Filters = {
   readonly before?: string
   readonly since?: string
 }
-type RecoverOptions = Filters & {
-  readonly answer?: NonNullable<NewRecovery['lastAnswer']>
-  readonly wait?: true
-}
+type RecoverOptions = Filters &
+  WaitOption & {
+    readonly answer?: NonNullable<NewRecovery['lastAnswer']>
+    readonly tryFirst?: true
+  }
 type ListOptions = Filters & {
   readonly webhook?: string
   readonly message?: string
@@ -97,12 +96,13 @@ function addRecover(deliveries: Command): void {
     examples: [
       `agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`,
       'agent-messaging deliveries recover --status failed --since 10:00 --answer 5xx --wait',
+      'agent-messaging deliveries recover --status failed --try-first --wait',
     ],
     thing: (id) => (id === undefined ? 'the deliveries' : `the deliveries of webhook ${id}`),
     call: (backend: Invocation<RecoverOptions>, webhookId?: string) => {
-      const { answer, wait } = backend.options
-      const filter = given({ webhookId, lastAnswer: answer, ...filterOf(backend.options) })
-      return recovered(backend, filter, wait)
+      const { answer, tryFirst } = backend.options
+      const filter = { webhookId, lastAnswer: answer, ...filterOf(backend.options) }
+      return followed(backend, backend.client.recoveries.start(given({ ...filter, tryFirst })))
     },
     text: recoveryText,
     problem: recoveryProblem,
@@ -113,7 +113,8 @@ function addRecover(deliveries: Command): void {
         recoverySettings.lastAnswer.enum,
       ),
     )
-    .option('--wait', 'wait until each delivery has ended, and show how many were accepted')
+    .option('--try-first', 'send one delivery first, and the others only if it is accepted')
+    .option('--wait', WAIT)
 }
 
 const delivery = (id: string) => `delivery ${id}`
@@ -172,73 +173,5 @@ const attemptRow = (attempt: DeliveryAttempt) => ({
   took: `${attempt.durationMs} ms`,
   outcome: attempt.outcome,
   status: String(attempt.statusCode ?? '-'),
-  detail:
-    attempt.statusCode === undefined
-      ? `${attempt.error}: ${attempt.detail}`
-      : startOf((attempt.responseBody ?? '').replaceAll(/\s+/g, ' '), 200),
+  detail: detailOf(attempt),
 })
-
-const startOf = (text: string, length: number) =>
-  text.length > length ? `${text.slice(0, length)}…` : text
-
-/** The time between two looks at a recovery that another process works on. */
-const LOOK_MS = 500
-
-/** Starts a recovery and follows it. A server finishes the recovery if this command ends. */
-async function recovered(backend: Backend, filter: NewRecovery, wait = false): Promise<Recovery> {
-  const started = await backend.client.recoveries.start(filter)
-  const recovery = await followed(backend, started, wait)
-  const { id, status, failure = 'unknown' } = recovery
-  if (status !== 'failed') return recovery
-  throw new OperatorError(`recovery ${id} failed: ${failure.replaceAll('_', ' ')}`)
-}
-
-function recoveryText(recovery: Recovery) {
-  const { filter, matched, redelivered, status } = recovery
-  const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
-  if (matched === 0)
-    return `No ${filter.status ?? 'exhausted'} delivery matches. To recover others, use --status.${end}`
-  if (status === 'done') return resultOf(recovery)
-  const due = redelivered === 1 ? '1 delivery is' : `${redelivered} deliveries are`
-  const others = matched > redelivered ? ' The others were due already or being sent.' : ''
-  return `${due} due again. A running server sends them.${others}${end}`
-}
-
-/** Only a recovery that is done has a result. */
-const recoveryProblem = ({ status, redelivered, delivered }: Recovery) =>
-  status === 'done' && delivered < redelivered
-    ? `${redelivered - delivered} of ${redelivered} deliveries were not accepted`
-    : undefined
-
-function resultOf(recovery: Recovery) {
-  const { matched, redelivered, delivered, exhausted, cancelled, finishedAt = '' } = recovery
-  const others = [
-    matched > redelivered && ` ${matched - redelivered} were due already or being sent.`,
-    exhausted > 0 && ` ${exhausted} out of retries.`,
-    cancelled > 0 && ` ${cancelled} cancelled.`,
-  ]
-  return `${delivered} of ${redelivered} accepted by ${finishedAt}.${others.filter(Boolean).join('')}`
-}
-
-/** Does pages here if the command has the database. Other processes can do pages too. */
-async function followed(
-  { client, service }: Backend,
-  started: Recovery,
-  wait: boolean,
-): Promise<Recovery> {
-  const progress = loggedProgress()
-  const failure = `cannot follow recovery ${started.id}, which a running server continues`
-  let recovery = started
-  while (recovery.status === 'running' || (wait && recovery.status === 'sending')) {
-    const { matched, redelivered, delivered, waiting, failing } = recovery
-    const counts = `, ${delivered} accepted, ${waiting} waiting, ${failing} failing`
-    const shown = recovery.status === 'sending' ? counts : ''
-    progress.show(`${matched} deliveries found, ${redelivered} of them are due again${shown}…`)
-    const advanced =
-      service && (await orFail(service.host.advanceRecovery(), 'cannot continue the recovery'))
-    if (!advanced) await sleep(LOOK_MS)
-    recovery = await orRefusal(client.recoveries.get(started.id), failure)
-  }
-  progress.end()
-  return recovery
-}

@@ -12,7 +12,7 @@ export const webhookRow = (webhook: Webhook): Row => ({
   lastFailure: lastFailureOf(webhook),
 })
 
-function stateOf({ enabled, disabledReason, paused }: Webhook) {
+export function stateOf({ enabled, disabledReason, paused }: Webhook) {
   if (!enabled) return `disabled (${disabledReason})`
   return paused ? 'paused' : 'enabled'
 }
