@@ -1,4 +1,5 @@
 import type { Agent } from '@org/agent-messaging-core'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
@@ -134,6 +135,14 @@ const NoAgents = ({ origin }: { readonly origin: string }) => (
  * the API.
  */
 export const canListAgents = (c: PageRequest): boolean => can(c, 'project:agents')
+
+/** Returns the names of agents by their ids, if the API key can list agents. */
+export async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
+  if (!canListAgents(c)) return new Map<string, string>()
+  const page = { limit: defaultLimits.agentsPerProject }
+  const found = await orUndefined(agents.list({ projectId: projectIn(c), ...page }))
+  return new Map(found?.data.map(({ id, name }) => [id, name]))
+}
 
 /**
  * Replaces the agent's name by `requested`, unless the API key can list agents and so know its

@@ -29,6 +29,7 @@ import { searchRoutes } from './search.js'
 import { sessionRoutes } from './messages/sessions.js'
 import { requireSession, requireShownProject, signInRoutes } from './access/sign-in.js'
 import { signInLinks } from './access/sign-in-links.js'
+import { usageRoutes } from './usage.js'
 import { webhookEditRoutes, webhookRoutes } from './webhooks/webhooks.js'
 
 export type { ConsoleOptions } from './options.js'
@@ -173,6 +174,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', overviewRoutes(d))
     .route('/', failureRoutes(d))
     .route('/', agentRoutes(d))
+    .route('/', usageRoutes(d))
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))
     .route('/', questionRoutes(d))

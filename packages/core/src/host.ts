@@ -61,7 +61,12 @@ export {
   type ShownInput,
 } from './domain/messages/shown-message.js'
 export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
-export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
+export {
+  ATTEMPT_CLASSES,
+  COUNT_NAMES,
+  COUNTED,
+  RESPONSE_TIMES_MS,
+} from './domain/operations/counts.js'
 export { FAILURE_REASONS } from './domain/operations/failures.js'
 export { csvRecord } from './domain/values/csv.js'
 export type { Issue } from './domain/values/input-rules.js'

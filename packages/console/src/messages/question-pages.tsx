@@ -1,10 +1,9 @@
 import { MessagingError, type Message } from '@org/agent-messaging-core'
-import { defaultLimits } from '@org/agent-messaging-core/runtime'
-import { orUndefined, answerOfForm } from '@org/agent-messaging-core/host'
+import { answerOfForm } from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { canListAgents } from '../agents.js'
+import { agentNames } from '../agents.js'
 import { sessionPath } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { PostForm } from '../parts/fields.js'
@@ -51,14 +50,6 @@ const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
       ),
     }),
   )
-
-/** Returns the names of agents by their ids, if the API key can list agents. */
-async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
-  if (!canListAgents(c)) return new Map<string, string>()
-  const page = { limit: defaultLimits.agentsPerProject }
-  const found = await orUndefined(agents.list({ projectId: projectIn(c), ...page }))
-  return new Map(found?.data.map(({ id, name }) => [id, name]))
-}
 
 const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Message> => ({
   Question: {

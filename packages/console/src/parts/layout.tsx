@@ -33,6 +33,7 @@ const SECTIONS: readonly Section[] = [
   { name: 'Questions', path: QUESTIONS, needs: 'project:message' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
+  { name: 'Usage', path: `${BASE}/usage`, needs: 'project:admin' },
 ]
 
 /** Returns the sections that the session can open. */

@@ -62,6 +62,8 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '/webhooks?show=held',
     '/agents?state=error',
     '/audit-log',
+    '/usage',
+    '/usage?by=agent',
     '/catcher',
     '/sign-in',
   ]

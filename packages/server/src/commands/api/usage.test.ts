@@ -1,6 +1,6 @@
 import type { Counts, Stats } from '@org/agent-messaging-client'
 import { expect, it } from 'vitest'
-import { usageText } from './usage.js'
+import { usageFile, usageText } from './usage.js'
 
 const none: Counts = {
   messages: 0,
@@ -80,6 +80,19 @@ it('the usage of webhooks has their URLs, and the hooks of messages', () => {
     '2030-01-02T12:00Z hooks of messages 3 2 1 1',
     'total 3 2 1 1',
   ])
+})
+
+it('the usage of agents is a CSV file, in which no name starts a formula', () => {
+  const row = { ...sent, at: instant('02T00:00'), id: 'a' }
+  const lines = usageFile(statsOf(DAY_MS, sent, row), 'agent', { a: '=1+1' }).split('\r\n')
+  expect(lines).toEqual([
+    'at,id,agent,messages,runs,answered,failed,cancelled,deliveries,delivered,exhausted,attempts,bytesIn,bytesOut,inputTokens,outputTokens,p50Ms,p95Ms',
+    "2030-01-02T00:00:00.000Z,a,'=1+1,3,0,2,1,0,0,0,0,0,0,0,4,0,,5000",
+  ])
+  const ofProject = { ...sent, at: instant('02T00:00'), people: 2 }
+  expect(usageFile(statsOf(DAY_MS, sent, ofProject), undefined, {})).toContain(
+    '\r\n2030-01-02T00:00:00.000Z,2,3,',
+  )
 })
 
 it('the usage of a time without counts says so', () => {

@@ -1,6 +1,6 @@
 import type { Counts, Stats, StatsQuery, StatsRow } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
-import { RESPONSE_TIMES_MS } from '@org/agent-messaging-core/host'
+import { COUNT_NAMES, csvRecord, RESPONSE_TIMES_MS } from '@org/agent-messaging-core/host'
 import { type Command, Option } from 'commander'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant } from '../options.js'
@@ -8,6 +8,7 @@ import { table, type Row } from '../output.js'
 import { namesOf, type Names } from './names.js'
 
 type By = StatsQuery['by']
+type Options = StatsQuery & { readonly csv?: true }
 
 export const addUsage = (program: Command): Command =>
   addApiCommand(program, 'usage', {
@@ -16,13 +17,16 @@ export const addUsage = (program: Command): Command =>
       'agent-messaging usage',
       'agent-messaging usage --from 2030-01-01 --to 2030-01-31 --json',
       'agent-messaging usage --by webhook --step 5m',
+      'agent-messaging usage --by agent --from 2030-01-01 --csv > usage.csv',
     ],
     verb: 'read',
     thing: 'the usage',
-    call: ({ client, options: { from, to, step = '1d', by } }: Invocation<StatsQuery>) =>
+    call: ({ client, options: { from, to, step = '1d', by } }: Invocation<Options>) =>
       client.stats.get(given({ from, to, step, by })),
-    longText: async (stats, { client, options: { by } }) =>
-      usageText(stats, by, by ? await namesOf(client, by) : {}),
+    longText: async (stats, { client, options: { by, csv } }) => {
+      const names = by ? await namesOf(client, by) : {}
+      return csv ? usageFile(stats, by, names) : usageText(stats, by, names)
+    },
   })
     .option(
       '--from <time>',
@@ -36,6 +40,7 @@ export const addUsage = (program: Command): Command =>
     .addOption(
       new Option('--by <kind>', 'a row for each agent or webhook').choices(['agent', 'webhook']),
     )
+    .addOption(new Option('--csv', 'print a CSV file with all counts').conflicts('json'))
 
 /** The steps as a table, and their sum in the last row. A deleted agent or webhook has its id. */
 export function usageText({ rows, total, ...more }: Stats, by: By, names: Names): string {
@@ -58,6 +63,18 @@ export function usageText({ rows, total, ...more }: Stats, by: By, names: Names)
   return today
     ? `${text}\nPeople today so far: ${today.isExact ? '' : 'at least '}${today.count}`
     : text
+}
+
+/** The steps as a file, without their sum. */
+export function usageFile({ rows }: Stats, by: By, names: Names): string {
+  const columns = [...COUNT_NAMES, 'p50Ms', 'p95Ms'] as const
+  const records = rows.map(({ at, id = '', people, ...counts }) => [
+    at,
+    ...(by ? [id, names[id] ?? ''] : [people ?? '']),
+    ...columns.map((name) => counts[name] ?? ''),
+  ])
+  const titles = ['at', ...(by ? ['id', by] : ['people']), ...columns]
+  return [titles, ...records].map(csvRecord).join('').trimEnd()
 }
 
 const DAY_MS = 86_400_000
