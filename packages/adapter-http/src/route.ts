@@ -1,5 +1,5 @@
 import type { Page } from '@org/agent-messaging-core'
-import { errorIn, type ErrorOf } from '@org/agent-messaging-core/host'
+import { errorIn, type ErrorOf, shownPage as pageOf } from '@org/agent-messaging-core/host'
 import { zValidator } from '@hono/zod-validator'
 import {
   type Requester,
@@ -37,16 +37,18 @@ export const shown = <T, Schema extends z.ZodType>(
 export const shownPage = <T, Row extends z.ZodType>(
   row: Row,
   bodyOf: (row: T) => BodyOf<Row>,
+  more: { readonly lookedBackTo?: z.ZodType } = {},
 ): Answer<Page<T>> => ({
-  answers: { 200: { description: 'One page', body: pageSchema(row) } },
-  show: (c, { data, nextCursor }) => reply(c, 200, { data: data.map(bodyOf), nextCursor }),
+  answers: { 200: { description: 'One page', body: pageSchema(row, more) } },
+  show: (c, page) => reply(c, 200, pageOf(page, bodyOf)),
 })
 
-const pageSchema = (row: z.ZodType) =>
+const pageSchema = (row: z.ZodType, more: object) =>
   z
     .object({
       data: z.array(row),
       nextCursor: z.string().nullable().describe('Send it as `?cursor=`. Null on the last page.'),
+      ...more,
     })
     .meta({ id: `${row.meta()?.id}Page` })
 

@@ -249,6 +249,11 @@ export interface components {
       readonly data: readonly components['schemas']['FoundMessage'][]
       /** @description Send it as `?cursor=`. Null on the last page. */
       readonly nextCursor: string | null
+      /**
+       * Format: date-time
+       * @description The time of the oldest message that the page looked at. Absent on the last page.
+       */
+      readonly lookedBackTo?: string
     }
     readonly FoundMessage: {
       /** Format: uuid */

@@ -30,8 +30,8 @@ export type MessageSearch = {
   /** `correlationId` of the metadata: a string, or the text of a number. */
   readonly correlationId?: string
   /**
-   * A part of the message or of its answer, at most 100 characters. ASCII letters match in either
-   * case.
+   * A part of the message, of its answer or of its session's name, or the last 8 or more characters
+   * of its id. At most 100 characters. ASCII letters match in either case.
    */
   readonly text?: string
   readonly status?: Message['status']
@@ -96,7 +96,7 @@ export function messagesOf(http: Http) {
     /** Lists the newest messages first, unless `order` is `asc`. */
     list: (agent: string, filter?: MessageFilter & PageInput): List<Message> =>
       listOf(http, path(agent), filter),
-    /** Finds messages of all agents of the project or of one, newest first, with their deliveries. */
+    /** Finds messages of all agents or of one, newest first. A page says how far it looked. */
     search: (search?: MessageSearch & PageInput): List<FoundMessage> =>
       listOf(http, '/v1/messages', search),
     /** Lists the runs of a message, oldest first. */

@@ -1,6 +1,11 @@
 import type { Http } from './http.js'
 
-export type Page<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
+export type Page<Row> = {
+  readonly data: readonly Row[]
+  readonly nextCursor: string | null
+  /** ISO 8601. The time of the oldest message that a search looked at, unless it looked at all. */
+  readonly lookedBackTo?: string
+}
 /** A page has 50 rows by default, and at most 100. `cursor` is the `nextCursor` of the page before. */
 export type PageInput = { readonly limit?: number; readonly cursor?: string }
 /** A page, which is read when it is awaited. As an iterator, it reads all rows, page by page. */

@@ -168,6 +168,7 @@ export {
   type ShownFoundMessage,
   type ShownStreamEvent,
 } from './shown/messages.js'
+export { shownPage, type ShownPage } from './shown/pages.js'
 export { shownRecovery, type ShownRecovery } from './shown/recoveries.js'
 export {
   shownCreatedWebhook,

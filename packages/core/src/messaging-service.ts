@@ -210,8 +210,8 @@ interface MessageCalls {
   count(input: CountMessagesInput): Answer<number, Invalid | Refusal<'agent_not_found'>>
   /**
    * Finds messages of all agents of the project, or of one, newest first. A page can have fewer messages than
-   * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
-   * because they take long.
+   * its limit, or none, and still a `nextCursor`. `lookedBackTo` says how far it looked. Searches
+   * for a text wait in a separate queue, because they take long.
    */
   search(
     input: SearchMessagesInput,

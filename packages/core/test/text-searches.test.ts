@@ -106,10 +106,31 @@ it('a search ends between two parts of its page if its caller left', async () =>
       return read.mock.calls.length > 0
     },
   }
-  const search = { projectId: ref.projectId, text: 'wanted', abort, limit: 100 }
+  const search = { projectId: ref.projectId, abort, limit: 100 }
   const found = await refusalOf(service.messages.search(search))
   expect(found).toMatchObject({ reason: 'the caller has left' })
   expect(read).toHaveBeenCalledTimes(1)
+})
+
+it('a page says how far it looked, unless it looked at all messages', async () => {
+  const { service, storage, clock, post, ref } = await scene()
+  const times: number[] = []
+  for (const sessionId of ['a', 'b', 'c']) {
+    times.push(clock.now())
+    await post('wanted', { sessionId })
+    await clock.advance(1_000)
+  }
+  const { projectId } = ref
+  const full = await service.messages.search({ projectId, text: 'wanted', limit: 2 })
+  expect(full.lookedBackTo).toBe(times[1])
+  const { nextCursor } = full
+  const last = await service.messages.search({ projectId, cursor: nextCursor ?? '', limit: 2 })
+  expect(last.data).toHaveLength(1)
+  expect(last).not.toHaveProperty('lookedBackTo')
+  const page = { data: [], nextCursor, lookedBackTo: 47 }
+  vi.spyOn(storage.messages, 'search').mockResolvedValue(success(page))
+  const empty = await service.messages.search({ projectId, text: 'none', limit: 2 })
+  expect(empty).toEqual(page)
 })
 
 it('a text has at most 100 characters', async () => {

@@ -1,10 +1,11 @@
 import type { MessagingService, Page } from '@org/agent-messaging-core'
 import { given, isJsonObject } from '@org/agent-messaging-core/runtime'
-import type {
-  ShownFailures,
-  ShownStats,
-  ShownUsage,
-  WebhookView,
+import {
+  shownPage,
+  type ShownFailures,
+  type ShownStats,
+  type ShownUsage,
+  type WebhookView,
 } from '@org/agent-messaging-core/host'
 import { CALLS, COUNTS, type Given, type Listing, type RowOf, type Transaction } from './calls.js'
 import { listOf, type List } from './list.js'
@@ -87,8 +88,7 @@ export function inProject(service: MessagingService, projectId: string): Project
     const wanted = isJsonObject(input) ? { ...input } : input
     return listOf(async (cursor) => {
       const asked = { ...taken(wanted, shape.fields), ...given({ cursor }), projectId }
-      const { data, nextCursor } = (await call(asked)) as Page<unknown>
-      return { data: data.map((row) => show(shape, row)), nextCursor }
+      return shownPage((await call(asked)) as Page<unknown>, (row) => show(shape, row))
     })
   }
   const bound = ([group, shapes]: readonly [string, Readonly<Record<string, Shape>>]) => {

@@ -1,11 +1,11 @@
-import type { Page } from '@org/agent-messaging-core'
+import type { ShownPage } from '@org/agent-messaging-core/host'
 
 /** A page, which is read when it is awaited. As an iterator, it reads all rows, page by page. */
-export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
+export type List<Row> = Promise<ShownPage<Row>> & AsyncIterable<Row>
 
 /** `read` gets the cursor of a further page. */
-export function listOf<Row>(read: (cursor?: string) => Promise<Page<Row>>): List<Row> {
-  let first: Promise<Page<Row>> | undefined
+export function listOf<Row>(read: (cursor?: string) => Promise<ShownPage<Row>>): List<Row> {
+  let first: Promise<ShownPage<Row>> | undefined
   const page = () => (first ??= read())
   return {
     // oxlint-disable-next-line unicorn/no-thenable -- a promise that reads nothing before it is awaited

@@ -137,6 +137,7 @@ it('a host and a client see the same rows', async () => {
     [messaging.sessions.list({ agent: 'shouter' }), client.sessions.list('shouter')],
     [messaging.messages.get(ref), client.messages.get('shouter', messageId)],
     [messaging.messages.search({ text: 'hello' }), client.messages.search({ text: 'hello' })],
+    [messaging.messages.search({ limit: 1 }), client.messages.search({ limit: 1 })],
     [messaging.messages.runs(ref), client.messages.runs('shouter', messageId)],
     [messaging.events.read({}), client.events.read()],
     [messaging.usage.get({ from: '2026-01-01' }), client.usage.get({ from: '2026-01-01' })],

@@ -51,14 +51,12 @@ export {
   sessionListSql,
 } from './message-lists.js'
 export {
-  besidePath,
-  newestFirst,
-  onPath,
-  placeOf,
-  seqOf,
-  startOf,
-  type PageStart,
+  placesSql,
+  searchMessages,
+  type Look,
+  type Place,
   type SearchDialect,
+  type Source,
 } from './message-search.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'

@@ -145,9 +145,11 @@ export const sessionListSql =
 const allSessions = sql<SessionPage, SessionSummary>(sessionListSql())
 
 type Ids = { readonly ids: readonly string[] }
-const byIds = sql<Ids, MessageRow>((d) => `${selectMessage(d)} where ${d.oneOf('m.id', 'ids')}`)
+export const messagesById = sql<Ids, MessageRow>(
+  (d) => `${selectMessage(d)} where ${d.oneOf('m.id', 'ids')}`,
+)
 const settled = sql<Ids, MessageRow>(
-  (d) => `${byIds(d)} and m.state in ('responded', 'failed', 'cancelled', 'input_required')`,
+  (d) => `${messagesById(d)} and m.state in ('responded', 'failed', 'cancelled', 'input_required')`,
 )
 const dueInputs = sql<{ readonly now: Instant; readonly limit: number }, MessageRow>(
   (d) => `
@@ -182,7 +184,7 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
     const row = yield* one(messageById, { messageId })
     return row && { message: toMessage(row), token: row.lease }
   }),
-  find: read((ids) => found(byIds, { ids })),
+  find: read((ids) => found(messagesById, { ids })),
   findSettled: read((ids) => found(settled, { ids })),
   dueInputs: read((due) => found(dueInputs, due)),
   list: read(function* (filter, page) {

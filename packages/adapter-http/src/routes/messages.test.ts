@@ -528,6 +528,7 @@ describe('GET /v1/messages', () => {
 
     const page = (await ask('GET', '/v1/messages?limit=1')).json
     expect(page).toMatchObject({ data: [{ agentId: agents[1].id, response: 'Hello?' }] })
+    expect(page.lookedBackTo).toBe(page.data[0].createdAt)
     expect(page.data[0].deliveries).toEqual([
       {
         id: expect.any(String),
@@ -539,7 +540,7 @@ describe('GET /v1/messages', () => {
     ])
     const next = (await ask('GET', `/v1/messages?limit=1&cursor=${page.nextCursor}`)).json
     expect(next.data).toMatchObject([{ messageId: first }])
-    expect(next.nextCursor).toBeNull()
+    expect(next).toEqual({ data: next.data, nextCursor: null })
   })
 
   it('finds nothing of another project, and refuses a key without the permission', async () => {

@@ -20,6 +20,7 @@ import {
   messageStateSchema,
   messageStatusSchema,
 } from '../wire/message.js'
+import { at } from '../wire/body.js'
 import { messageRunsBody, messageRunsSchema } from '../wire/run.js'
 
 const sessionId = storableText.optional().describe('The session of the messages.')
@@ -53,14 +54,19 @@ const search = query({
   text: storableText.optional().meta({
     maxLength: MAX_SEARCHED_TEXT,
     description:
-      'A part of the message or of its answer. ASCII letters match in either case. ' +
-      'This parameter has no index, so a page looks at 10,000 messages or 4 MiB of texts at most.',
+      'A part of the message, of its answer or of its session’s name, or the last 8 or more ' +
+      'characters of its id. ASCII letters match in either case. This parameter has no index, so ' +
+      'a page looks at 10,000 messages or 4 MiB of texts at most. `lookedBackTo` says how far.',
   }),
   status,
   state,
   createdAfter: instant.optional().describe('Inclusive.'),
   createdBefore: instant.optional().describe('Exclusive.'),
 })
+
+const lookedBackTo = at
+  .optional()
+  .describe('The time of the oldest message that the page looked at. Absent on the last page.')
 
 /** Finds messages of all agents. */
 export const searchRoutes = (d: HttpDeps) => {
@@ -79,7 +85,7 @@ export const searchRoutes = (d: HttpDeps) => {
           '`nextCursor` is null.',
         query: search,
         refusals: ['agent_not_found'],
-        answer: shownPage(foundMessageSchema, shownFoundMessage),
+        answer: shownPage(foundMessageSchema, shownFoundMessage, { lookedBackTo }),
       },
       (c, { limit, cursor, ...wanted }) =>
         messages.search({

@@ -13,6 +13,7 @@ import {
   finishedMessages,
   oldEvents,
   peopleSql,
+  placesSql,
   positionAtSql,
   principalDeliveries,
   principalEvents,
@@ -24,7 +25,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { openPostgresStorage } from '../index.js'
 import { messageById } from '../messages/message-row.js'
-import { messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
+import { searched } from '../messages/message-search.js'
 import { loggedEventsSql, newEventsSql } from '../events/event-store.js'
 import { dialect } from './operations.js'
 import { sql, type Sql } from './sql.js'
@@ -97,6 +98,12 @@ const page = {
 const ofProject = { ...page, projectId: 'p1' }
 const filter = { projectId: 'p', agentId: 'a1' }
 
+const searchSql = (search: MessageSearch): Sql =>
+  sql(placesSql(search, searchPath(search), searched))
+const SOURCES = {
+  sources: JSON.stringify([1, 2, 3].map((n) => ({ source: `a${n}`, before: ALL, beforeAt: ALL }))),
+}
+
 const SEARCHES: readonly [Partial<MessageSearch>, string][] = [
   [{ correlationId: 'c7' }, 'messages_correlation'],
   [{ endUserId: 'u7' }, 'messages_end_user'],
@@ -150,14 +157,14 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ...SEARCHES.map(([search, index]): [string, string, Sql<never>, Record<string, unknown>] => [
     `search messages by ${Object.keys(search).join(' and ')}`,
     index,
-    messageSearchSql({ projectId: 'p', ...search }, searchPath({ projectId: 'p', ...search })),
-    { ...page, ...search, beforeAt: ALL, lastAt: 0 },
+    searchSql({ projectId: 'p', ...search }),
+    { ...page, ...search, ...SOURCES },
   ]),
   [
     "search a session's messages",
     'messages_session_seq_position_key',
-    sessionSearchSql({ projectId: 'p', sessionId: '7' }),
-    { ...page, sessionId: '7', sessionSeq: ALL, position: ALL, toSeq: ALL },
+    searchSql({ projectId: 'p', sessionId: '7' }),
+    { ...page, sources: JSON.stringify([{ source: 7, before: ALL, beforeAt: ALL }]) },
   ],
   [
     'list exhausted deliveries',

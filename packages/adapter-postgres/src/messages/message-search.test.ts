@@ -1,11 +1,14 @@
 import { unwrap } from '@org/agent-messaging-testing'
 import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
+import { placesSql } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { createGateway } from '../database/gateway.js'
 import { openPostgresStorage } from '../index.js'
-import { messageSearchSql, searchMessages, sessionSearchSql } from './message-search.js'
+import { perform } from '../database/operations.js'
+import { sql } from '../database/sql.js'
+import { searched, searchMessages } from './message-search.js'
 
 let postgres: TestPostgres
 let pool: pg.Pool
@@ -82,7 +85,7 @@ it('a page looks at a bounded number of messages, and the next page continues af
     let cursor: string | null | undefined
     while (cursor !== null) {
       const page = { limit: 2, ...(cursor !== undefined && { cursor }) }
-      const result = await gateway.read((db) => searchMessages(db, one, page, lookAt))
+      const result = await gateway.read((db) => perform(db, searchMessages, one, page, lookAt))
       const { data, nextCursor } = unwrap(result)
       pages.push(data.map(({ id }) => id))
       cursor = nextCursor
@@ -92,17 +95,30 @@ it('a page looks at a bounded number of messages, and the next page continues af
   }
 })
 
+it('a page looks at as many messages if the project has a hundred agents without messages', async () => {
+  await pool.query(`
+    insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
+        concurrency, max_attempts, max_queued, created_at, updated_at)
+      select 'b' || n, 'p', 'b' || n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 100) n`)
+  const search = { projectId: 'p', text: 'nothing' }
+  const found = await createGateway(pool, true).read((db) =>
+    perform(db, searchMessages, search, { limit: 2 }, 100),
+  )
+  // Each third message belongs to another project.
+  expect(MANY - (unwrap(found).lookedBackTo ?? MANY)).toBe(149)
+})
+
 async function pagesOfSearches(): Promise<Map<string, number>> {
   const pages = new Map<string, number>()
   for (const one of SEARCHES) {
     const search = { projectId: 'p', ...one }
     const path = searchPath(search)
-    const statement = path === 'session' ? sessionSearchSql(search) : messageSearchSql(search, path)
+    const statement = sql(placesSql(search, path, searched))
     const ALL = Number.MAX_SAFE_INTEGER
-    const bounds = { before: ALL, beforeAt: ALL, last: 0, lastAt: 0, rows: 11 }
-    const end = { lastSessionSeq: 0, lastPosition: 0 }
-    const places = { sessionSeq: ALL, position: ALL, toSeq: ALL, ...end }
-    const given: Record<string, unknown> = { ...search, ...bounds, ...places }
+    const ofPath = path === 'session' ? [1, 2] : ['a1', 'a2']
+    const sources = ofPath.map((source) => ({ source, before: ALL, beforeAt: ALL }))
+    const bounds = { sources: JSON.stringify(sources), toSeq: ALL, rows: 11 }
+    const given: Record<string, unknown> = { ...search, ...bounds }
     const { rows } = await pool.query<{ 'QUERY PLAN': readonly [{ Plan: Buffers }] }>({
       text: `explain (analyze, buffers, format json) ${statement.text}`,
       values: statement.names.map((name) => given[name]),

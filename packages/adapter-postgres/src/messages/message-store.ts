@@ -93,7 +93,7 @@ export function messageStore(gateway: Gateway): MessageStore {
     ask: (asking) => write((db) => published(db, askPerson, asking)),
     runs: runner.read(readRuns),
     history: (query) => read((db) => sessionHistory(db, query)),
-    search: (search, page) => read((db) => searchMessages(db, search, page)),
+    search: runner.read((search, page) => searchMessages(search, page)),
     erasePrincipal: (step) =>
       write((db) => perform(db, erasePrincipalMessages, step), MAX_LOCK_FAILURES),
   }

@@ -25,6 +25,7 @@ function numbers({
     db,
     read: committer.read.bind(committer),
     write: committer.write.bind(committer),
+    turn: committer.turn.bind(committer),
     close: committer.close.bind(committer),
     add: (n: number) => insert.run(n).changes,
     stored: () => db.prepare('select n from numbers order by n').pluck().all(),
@@ -227,6 +228,17 @@ it('a write is unavailable when the disk is full, and succeeds when there is roo
   expect(unwrapError(results[1]).reason).toBe('SQLITE_FULL: database or disk is full')
   db.pragma('max_page_count = 100000')
   expect((await write(fill)).ok).toBe(true)
+})
+
+it('a read that gives way continues after the commit of the writes that came meanwhile', async () => {
+  const { write, turn, add, stored } = numbers()
+  const turned = turn()
+  const written = write(() => add(1))
+  await turned
+  expect(stored()).toEqual([1])
+  await written
+  await turn()
+  expect(stored()).toEqual([1])
 })
 
 it('close commits the queued writes, and later calls are unavailable', async () => {

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core'
 import { failure, success } from '@org/agent-messaging-core/runtime'
 import { CLOSED, type Stored } from '@org/agent-messaging-core/storage'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { unavailable, unavailableBecause } from './errors.js'
 import { isPostponed, Transactions, type Collected } from './transaction.js'
 
@@ -52,6 +53,8 @@ export class GroupCommitter {
   readonly #obstacle: () => Unavailable | undefined
   /** Writes that wait for their commit, oldest first. */
   readonly #queue: Write[] = []
+  /** Reads that wait until the writes before them are committed. */
+  #turns: (() => void)[] = []
   #isFlushDue = false
   #isClosed = false
 
@@ -103,6 +106,12 @@ export class GroupCommitter {
     return written as Stored<T>
   }
 
+  /** Resolves after a turn of the event loop, in which the waiting writes were committed. */
+  async turn(): Promise<void> {
+    await nextTurn()
+    if (this.#isFlushDue) await new Promise<void>((resolve) => this.#turns.push(resolve))
+  }
+
   /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
   close(): void {
     this.#isClosed = true
@@ -120,6 +129,7 @@ export class GroupCommitter {
 
   readonly #flush = (): void => {
     this.#isFlushDue = false
+    for (const turned of this.#turns.splice(0)) turned()
     if (this.#queue.length === 0) return
     const postponed = this.#commitBatch(this.#queue.splice(0, LARGEST_BATCH))
     if (postponed.writes.length > 0) this.#waitForOtherWriter(postponed)

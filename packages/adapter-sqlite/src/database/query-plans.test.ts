@@ -8,6 +8,7 @@ import {
   lastReadSql,
   messageListSql,
   peopleSql,
+  placesSql,
   sessionListSql,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
@@ -15,7 +16,7 @@ import { expect, it } from 'vitest'
 import { dueSql, nextWebhookSql } from '../deliveries/claim-due.js'
 import { GroupCommitter } from './group-committer.js'
 import { openConnection } from './connection.js'
-import { lastSearchedSql, messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
+import { searched } from '../messages/search-in-steps.js'
 import { migrate } from '../schema/migrate.js'
 import { dialect } from './operations.js'
 import { storesOf } from '../stores.js'
@@ -142,35 +143,30 @@ const OF_PROJECT = { projectId: '' }
 const SEARCHES: readonly [MessageSearch, string][] = [
   [
     { ...OF_PROJECT, correlationId: 'c' },
-    'messages_correlation (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
+    'messages_correlation (agent_id=? AND <expr>=? AND rowid<?)',
   ],
-  [
-    { ...OF_PROJECT, endUserId: 'u' },
-    'messages_end_user (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
-  ],
-  [{ ...OF_PROJECT, state: 'failed' }, 'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)'],
+  [{ ...OF_PROJECT, endUserId: 'u' }, 'messages_end_user (agent_id=? AND <expr>=? AND rowid<?)'],
+  [{ ...OF_PROJECT, state: 'failed' }, 'messages_unanswered (agent_id=? AND rowid<?)'],
   [
     { ...OF_PROJECT, status: 'pending', createdAfter: 1 },
-    'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
+    'messages_unanswered (agent_id=? AND rowid<?)',
   ],
   [
     { ...OF_PROJECT, createdAfter: 1, createdBefore: 2 },
     'messages_created (agent_id=? AND created_at>? AND created_at<?)',
   ],
-  [{ ...OF_PROJECT, status: 'responded' }, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
-  [OF_PROJECT, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
+  [{ ...OF_PROJECT, status: 'responded' }, 'messages_agent (agent_id=? AND rowid<?)'],
+  [OF_PROJECT, 'messages_agent (agent_id=? AND rowid<?)'],
 ]
 
 it.each(SEARCHES)('the search %j reads the index %s in its order', (search, index) => {
   const path = searchPath(search)
   const db = database()
-  expect(planOf(db, messageSearchSql(search, path))).toEqual([
+  expect(planOf(db, placesSql(search, path, searched))).toEqual([
     `SEARCH m USING INDEX ${index}`,
+    'CORRELATED SCALAR SUBQUERY 1',
     'SEARCH s USING INTEGER PRIMARY KEY (rowid=?)',
   ])
-  const [step = '', ...others] = planOf(db, lastSearchedSql(search, path))
-  expect(step).toContain(index.replace(/ .*/, ''))
-  expect(others).toEqual([])
 })
 
 const SCOPES: readonly [SessionScope, string][] = [
@@ -205,17 +201,19 @@ it.each(SCOPES)('the lists in the scope %j read only its sessions', (scope, rang
     { endUserId: 'u' },
   ] as const) {
     const given = { ...OF_PROJECT, scope, ...search }
-    for (const sqlOf of [messageSearchSql, lastSearchedSql])
-      expect(stepsOf(sqlOf(given, searchPath(given)))).toEqual([sessions, messages])
+    expect(stepsOf(placesSql(given, searchPath(given), searched))).toEqual([sessions, messages])
   }
 })
 
 it('the search of a session reads its messages by their places', () => {
   expect(
-    planOf(database(), sessionSearchSql({ ...OF_PROJECT, sessionId: 's', state: 'failed' })),
+    planOf(
+      database(),
+      placesSql({ ...OF_PROJECT, sessionId: 's', state: 'failed' }, 'session', searched),
+    ),
   ).toEqual([
     expect.stringMatching(
-      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position>\? AND position<\?\)$/,
+      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position<\?\)$/,
     ),
   ])
 })

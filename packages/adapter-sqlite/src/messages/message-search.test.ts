@@ -3,6 +3,7 @@ import { anAgent, aProject, newMessage, PROJECT_ID, unwrap } from '@org/agent-me
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
+import { performer } from '../database/operations.js'
 import { GroupCommitter } from '../database/group-committer.js'
 import { openSqliteStorage } from '../open.js'
 import { searchInSteps } from './search-in-steps.js'
@@ -26,7 +27,7 @@ it.each([{ createdBefore: 3 }, { createdBefore: 3, text: 'h' }])(
     await close()
     const db = new Database(path, { readonly: true })
     const committer = new GroupCommitter(db, { maxQueued: 1, busyTimeoutMs: 0 })
-    const search = searchInSteps(db, committer, MOST_READ)
+    const search = searchInSteps(committer, performer(db), MOST_READ)
     const pages: string[][] = []
     const wanted: MessageSearch = { projectId: PROJECT_ID, sessionId: 's', ...filter }
     let cursor: string | null | undefined

@@ -81,7 +81,7 @@ export function messageStore(
     ask: (asking) => committer.write(() => published(perform(askPerson, asking))),
     runs: runner.read(readRuns),
     history: (query) => committer.read(() => history(query)),
-    search: searchInSteps(db, committer),
+    search: searchInSteps(committer, perform),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: runner.write(erasePrincipalMessages),
   }

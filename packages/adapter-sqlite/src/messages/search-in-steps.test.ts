@@ -118,6 +118,7 @@ it('a page ends after four MiB of texts, and the next page continues', async () 
   const wanted = { projectId: PROJECT_ID, text: 'aa' }
   const first = unwrap(await messages.search(wanted, { limit: 50 }))
   expect(first.data).toEqual([])
+  expect(first.lookedBackTo).toBe(2)
   const ids: string[] = []
   let pages = 1
   for (let cursor = first.nextCursor; cursor !== null; pages++) {
@@ -127,6 +128,18 @@ it('a page ends after four MiB of texts, and the next page continues', async () 
   }
   expect(new Set(ids).size).toBe(MESSAGES)
   expect(pages).toBeLessThanOrEqual(7)
+})
+
+it('a page looks at as many texts of one agent if the project has a hundred others', async () => {
+  const messages = await open()
+  for (let n = 0; n < 100; n++) {
+    const agent = anAgent()
+    await storage.agents.create(agent, 1_000)
+    await messages.accept(newMessage(agent, { sessionId: 's', message: '-', now: MESSAGES }))
+  }
+  const wanted = { projectId: PROJECT_ID, text: 'aa' }
+  const { data } = unwrap(await messages.search(wanted, { limit: 100 }))
+  expect(data).toHaveLength(MESSAGES)
 })
 
 /** Runs the scan. Returns its result and the bytes × length of each step. */

@@ -218,11 +218,13 @@ const findMessages =
       const { access, agent, ...asked } = search
       const isPlain = access === undefined && agent === undefined
       const wanted = isPlain ? (given(asked) as MessageSearch) : yield* searchOf(d, search)
-      const found = yield* await pageOfText({ limit, cursor }, (part) =>
+      const list = (part: PageOf) =>
         abort?.aborted
           ? Promise.resolve(failure(CALLER_LEFT))
-          : d.storage.messages.search(wanted, part, abort),
-      )
+          : d.storage.messages.search(wanted, part, abort)
+      // The store bounds the texts of a page that it looks at.
+      const most = search.text === undefined ? PART : Infinity
+      const { nextCursor, ...found } = yield* await pageOfText({ limit, cursor }, list, most)
       const deliveries = isScoped(access)
         ? []
         : yield* chain(
@@ -238,7 +240,9 @@ const findMessages =
           .filter(({ messageId }) => messageId === message.id)
           .map(({ delivery }) => delivery),
       }))
-      return ok({ data, nextCursor: found.nextCursor })
+      const last = found.data.at(-1)
+      const lookedBackTo = nextCursor === last?.id ? last?.createdAt : found.lookedBackTo
+      return ok({ data, nextCursor, ...given({ lookedBackTo }) })
     })
 
 /**
@@ -253,18 +257,20 @@ const PART = 20
 export const pageOfText = (
   page: PageInput,
   list: (part: PageOf) => Stored<Page<Message>>,
+  most = PART,
 ): ResultAsync<Page<Message>, Unavailable | Invalid> =>
-  ofPage(page, (checked) => readParts(checked, list))
+  ofPage(page, (checked) => readParts(checked, list, most))
 
 function readParts(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
+  most: number,
 ) {
   return safeTry(async function* () {
     const data: Message[] = []
     let text = 0
     for (let cursor = first; ;) {
-      const wanted = Math.min(PART, limit - data.length)
+      const wanted = Math.min(most, limit - data.length)
       const part = yield* chain(list({ limit: wanted, ...(cursor !== undefined && { cursor }) }))
       for (const message of part.data) {
         data.push(message)
@@ -277,7 +283,7 @@ function readParts(
       }
       // A shorter part with a cursor has read as much as one page can.
       const isPageRead = part.data.length < wanted || data.length === limit
-      if (part.nextCursor === null || isPageRead) return ok({ data, nextCursor: part.nextCursor })
+      if (part.nextCursor === null || isPageRead) return ok({ ...part, data })
       cursor = part.nextCursor
     }
   })

@@ -129,9 +129,9 @@ export interface MessageStore {
   /**
    * Finds messages of all agents of a project that `matchesSearch`, newest first. Messages of one
    * session come in the order of their places. A page can have fewer messages than its limit, or
-   * none, and still a `nextCursor`, because a store can limit the rows that it looks at. A store in
-   * the process lets the event loop turn while it looks for a text, and is `Unavailable` once the
-   * caller has left.
+   * none, and still a `nextCursor`, because a store can limit the rows and the bytes of texts that it
+   * looks at, over all agents together. A store in the process commits the waiting writes and lets
+   * the event loop turn between two steps, and is `Unavailable` once the caller has left.
    */
   search(search: MessageSearch, page: PageOf, caller?: Caller): Stored<Page<Message>>
   /**
@@ -388,7 +388,10 @@ export type MessageSearch = InScope & {
   readonly status?: 'pending' | 'responded'
   /** The state of the messages. */
   readonly state?: MessageStateKind
-  /** A part of the message or of its answer. Only ASCII letters match in either case. */
+  /**
+   * A part of the message, of its answer or of its session's name, or the last 8 or more characters
+   * of its id. Only ASCII letters match in either case.
+   */
   readonly text?: string
   /** Inclusive. */
   readonly createdAfter?: Instant

@@ -32,8 +32,15 @@ export const retrySecondsOf = ({ retryInMs = 0 }: Unavailable): number =>
 /** The answer of a store. It never rejects. */
 export type Stored<T> = Promise<PortResult<T, Unavailable>>
 
-/** `nextCursor` is the id of the page's last row, or null on the last page. */
-export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+/**
+ * `nextCursor` is the id of the page's last row, or null on the last page. A search that can go on
+ * has looked at rows back to `lookedBackTo`.
+ */
+export type Page<T> = {
+  readonly data: readonly T[]
+  readonly nextCursor: string | null
+  readonly lookedBackTo?: Instant
+}
 /**
  * `cursor` is a UUID. The page starts after the row with that id, or after its place if the row is
  * gone.

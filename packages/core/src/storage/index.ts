@@ -275,6 +275,7 @@ export {
 } from './message-row.js'
 export {
   matchesFields,
+  idEndIn,
   matchesSearch,
   MOST_TEXT_BYTES,
   searchPath,

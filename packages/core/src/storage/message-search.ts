@@ -33,11 +33,17 @@ function correlationIdOf({ metadata }: Message): string | undefined {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 }
 
-function hasText({ message, state }: Message, text: string): boolean {
+function hasText({ id, sessionId, message, state }: Message, text: string): boolean {
   const wanted = inLowerCase(text)
+  const idEnd = idEndIn(text)
   const answer = state.kind === 'responded' ? state.response : ''
-  return inLowerCase(message).includes(wanted) || inLowerCase(answer).includes(wanted)
+  const isIn = (one: string) => inLowerCase(one).includes(wanted)
+  return [message, answer, sessionId].some(isIn) || (idEnd !== undefined && id.endsWith(idEnd))
 }
+
+/** Returns the end of an id, as pages show it: `…365e0e54`. */
+export const idEndIn = (text: string): string | undefined =>
+  /^…?([0-9a-f-]{8,36})$/i.exec(text)?.[1]?.toLowerCase()
 
 /** The databases change the case of ASCII letters only. */
 const inLowerCase = (text: string): string =>

@@ -6,6 +6,7 @@ import { heldBy, MINUTE, NOW, OTHER_PROJECT_ID, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'
 
+const OF_PROJECT = { projectId: PROJECT_ID }
 const LIMITS = [1, 2, 50]
 /** The service searches for no longer text. */
 const MOST_WANTED = 100
@@ -143,6 +144,28 @@ export function searchSuite(it: StorageTest): void {
       expect(await find({ text: 'order', messageId: asked.id })).toEqual([asked.id])
       expect(await find({ text: late, messageId: asked.id })).toEqual([])
     }
+  })
+
+  it('find messages by a part of the name of their session, and by the end of their id', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const [ticket, other] = [
+      await scene.send(agent, { sessionId: 'Ticket/4711-Größe' }),
+      await scene.send(agent, { sessionId: 'other', id: 'ffffffff-0000-7000-8000-0001365e0e54' }),
+    ]
+    const erased = await scene.send(agent, { sessionId: 'ticket/gone' })
+    await scene.cancel(erased)
+    await storage.messages.erase({ ...OF_PROJECT, agentId: agent.id, sessionId: 'ticket/gone' })
+    for (const text of ['ticket/', '4711', 'TICKET/4711-GRößE'])
+      expect(await found(storage, { text }, 50)).toEqual([ticket.id])
+    expect(await found(storage, { text: 'ticket/', sessionId: 'other' }, 50)).toEqual([])
+    for (const text of ['365e0e54', '…365e0e54', '8000-0001365E0E54', other.id])
+      expect(await found(storage, { text }, 50)).toEqual([other.id])
+    for (const text of ['65e0e54', '…65e0e54', '365e0e5', '%365e0e54', '7000-8000-000136'])
+      expect(await found(storage, { text }, 50)).toEqual([])
+    expect(await found(storage, { text: 'the', scope: { prefix: 'oth' } }, 50)).toEqual([other.id])
   })
 
   it('take quotes, operators and long texts as they are', async ({ storage, scene }) => {
