@@ -55,6 +55,7 @@ const KITS = {
   'adapter-sqlite': 'sql-kit',
   'adapter-postgres': 'sql-kit',
   'adapter-http': 'http-kit',
+  console: 'http-kit',
   'endpoint-a2a': 'http-kit',
   'endpoint-mcp': 'http-kit',
   'endpoint-openai': 'http-kit',

@@ -2,6 +2,7 @@ import type { Crypto } from '@org/agent-messaging-core/runtime'
 import {
   withDefaults as withKitDefaults,
   type EndpointOptions,
+  type PortalLook,
 } from '@org/agent-messaging-http-kit'
 
 export type HttpOptions = Pick<
@@ -26,6 +27,8 @@ export type HttpOptions = Pick<
   readonly operatorKey?: string | undefined
   /** The pages that portal links open. Without it, the service refuses to create links. */
   readonly portal?: PortalPages | undefined
+  /** The look of the page behind a one-time link. */
+  readonly look?: PortalLook | undefined
   /** Serves `/metrics` with the host's text. Without `token` the route is public. */
   readonly metrics?:
     | { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined }

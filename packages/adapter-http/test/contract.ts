@@ -124,7 +124,7 @@ export function contractOf(document: Document) {
 
 /** The routes of the documentation are not part of the API. */
 const isInternal = (path: string): boolean =>
-  /\/(docs(\/.*)?|openapi\.json|schemas\/.*|inputs\/[^/]+\/[^/]+)$/.test(path)
+  /\/(docs(\/.*)?|openapi\.json|schemas\/.*|inputs\/[^/]+(\/[^/]+)?)$/.test(path)
 
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)

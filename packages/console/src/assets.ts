@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { newRoutes } from './context.js'
-import { BASE, type PortalLook } from './options.js'
+import type { PortalLook } from '@org/agent-messaging-http-kit'
+import { BASE } from './options.js'
 
 // Found by the name of this package, so that a bundle of the server finds the files too.
 const manifest = createRequire(import.meta.url).resolve('@org/agent-messaging-console/package.json')

@@ -4,7 +4,8 @@ import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Sheet } from './parts/sheet.js'
 import type { Count } from './parts/parts.js'
-import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
+import type { PortalLook } from '@org/agent-messaging-http-kit'
+import type { ConsoleOptions, PortalOptions } from './options.js'
 import type { SignInLinks } from './access/sign-in-links.js'
 
 /** The dependencies that all pages share. */

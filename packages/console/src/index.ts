@@ -1,4 +1,4 @@
 export type { Console, ConsoleOptions } from './console.js'
-export type { PortalLook } from './options.js'
+export type { PortalLook } from '@org/agent-messaging-http-kit'
 export { createConsole } from './console.js'
 export { isConsolePath } from './path.js'

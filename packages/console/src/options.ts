@@ -1,5 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
+import type { PortalLook } from '@org/agent-messaging-http-kit'
 
 /** Every address of the console starts with this path. */
 export const BASE = '/console'
@@ -23,18 +24,6 @@ export type ConsoleOptions = {
   readonly portal?: Partial<PortalOptions> | undefined
   /** Receives unexpected exceptions. */
   readonly onError?: ((error: unknown) => void) | undefined
-}
-
-/** The platform's name, logo and colour on the pages of its customers. */
-export type PortalLook = {
-  readonly name?: string | undefined
-  readonly logo?: Logo | undefined
-  /** CSS colours of links and buttons, such as `#3450c4`. */
-  readonly accent?: { readonly light: string; readonly dark: string } | undefined
-}
-type Logo = {
-  readonly type: 'image/svg+xml' | 'image/png'
-  readonly bytes: Uint8Array<ArrayBuffer>
 }
 
 export type PortalOptions = {

@@ -40,7 +40,12 @@ export {
   type FailedAgent,
   type OnBusy,
 } from './domain/agents/agent.js'
-export { answerFields, answerOfForm, type AnswerField } from './domain/messages/answer-form.js'
+export {
+  answerFields,
+  answerOfForm,
+  type AnswerField,
+  type FormTexts,
+} from './domain/messages/answer-form.js'
 export { answerProblem, inputFacts } from './domain/messages/message-input.js'
 export {
   changedAt,

@@ -17,25 +17,26 @@ export function formOf(input: MessageInput): FormSchema {
 
 /** Returns the answer of an accepted form. The service checks it against the question. */
 export const answerOf = (input: MessageInput, content: Readonly<Record<string, unknown>>): Json =>
-  answerOfForm(input, (name) => textOf(content[name]))
+  answerOfForm(input, (name) => [content[name] ?? []].flat().map(textOf)).value
 
-function propertyOf({
-  kind,
-  label: title,
-  choices,
-}: AnswerField): FormSchema['properties'][string] {
+function propertyOf(field: AnswerField): FormSchema['properties'][string] {
+  const { kind, label: title, choices, description, needs } = field
+  const texts = choices.map(({ text }) => text)
   switch (kind) {
     case 'choice':
-      return { type: 'string', title, enum: [...choices] }
-    case 'boolean':
+      return choices.every(({ value }) => typeof value === 'boolean')
+        ? { type: 'boolean', title }
+        : { type: 'string', title, enum: texts }
+    case 'choices':
+      return { type: 'array', title, items: { type: 'string', enum: texts } }
     case 'number':
-      return { type: kind, title }
-    case 'json':
-      return { type: 'string', title, description: 'JSON' }
-    case 'text':
-      return { type: 'string', title }
+      return { type: 'number', title }
+    default: {
+      const help = [description, needs].filter((text) => text !== undefined).join(': ')
+      return { type: 'string', title, ...(help !== '' && { description: help }) }
+    }
   }
 }
 
-const textOf = (value: unknown): string | undefined =>
-  value === undefined || typeof value === 'string' ? value : JSON.stringify(value)
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)

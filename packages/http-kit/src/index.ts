@@ -8,6 +8,7 @@ export {
   type Authenticate,
   type KitEnv,
 } from './access.js'
+export { answerFieldsHtml } from './answer-fields.js'
 export { AnswerText, type TextStep } from './answer-text.js'
 export { readBytes, readJson } from './body.js'
 export { Caller } from './caller.js'
@@ -34,6 +35,7 @@ export {
 export { exchange, type Exchanged, type RequestFacts } from './exchange.js'
 export type { Requester } from './requester.js'
 export { User } from './user.js'
+export type { PortalLook } from './look.js'
 export { withDefaults, type EndpointOptions } from './options.js'
 export { reply, type JsonAnswer } from './reply.js'
 export {

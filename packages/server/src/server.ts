@@ -6,7 +6,7 @@ import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { isSessionToken, unless } from '@org/agent-messaging-core/host'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
-import type { Console } from '@org/agent-messaging-console'
+import type { Console, PortalLook } from '@org/agent-messaging-console'
 import { isConsolePath } from '@org/agent-messaging-console/path'
 import { createHttpApp, type RequestFacts } from '@org/agent-messaging-adapter-http'
 import { openEndpoints, type EndpointName } from '@org/agent-messaging-node/endpoints'
@@ -137,13 +137,14 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     if (options.bootstrapApiKey !== undefined)
       await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start, so that a second server on the same port takes no work and fails.
-    const pages = await consoleOf(wiring, options, logger, publicUrl)
+    const look = lookOf(options.portal ?? {})
+    const pages = await consoleOf(wiring, options, logger, { publicUrl, look })
     listener = await openListener({
       host,
       port,
       portSetting: waysToSet('PORT'),
       overrideGlobalObjects,
-      fetch: await handler(wiring, options, logger, metrics, { pages, publicUrl }),
+      fetch: await handler(wiring, options, logger, metrics, { pages, publicUrl, look }),
     })
     metricsListener = await openMetricsListener(
       { host, port: options.metricsPort },
@@ -259,7 +260,7 @@ async function consoleOf(
   { service, platform }: Wiring,
   options: ServerOptions,
   logger: Logger,
-  publicUrl: () => string | undefined,
+  { publicUrl, look }: { publicUrl: () => string | undefined; look: PortalLook },
 ): Promise<Console | undefined> {
   if (options.console === undefined || options.console === 'off') return undefined
   const { createConsole } = await import('@org/agent-messaging-console')
@@ -271,7 +272,7 @@ async function consoleOf(
     catcher: options.console === 'dev',
     operatorKey: options.operatorKey,
     portal: {
-      look: lookOf(options.portal ?? {}),
+      look,
       frameOrigins: options.portal?.frameOrigins ?? [],
     },
     onError,
@@ -283,7 +284,11 @@ async function handler(
   options: ServerOptions,
   logger: Logger,
   metrics: Metrics | undefined,
-  { pages, publicUrl }: { pages: Console | undefined; publicUrl: () => string | undefined },
+  {
+    pages,
+    publicUrl,
+    look,
+  }: { pages: Console | undefined; publicUrl: () => string | undefined; look: PortalLook },
 ) {
   const { cronSecret, cronBudgetMs, metricsToken, openMetrics = false } = options
   const isOpen = openMetrics || metricsToken !== undefined
@@ -308,6 +313,7 @@ async function handler(
     cronSecret,
     operatorKey: options.operatorKey,
     portal: pages && portalPages(options.portal ?? {}, publicUrl),
+    look,
     cronBudgetMs,
     metrics:
       metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,

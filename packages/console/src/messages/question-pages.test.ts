@@ -39,7 +39,7 @@ it('refuses an answer that does not fit beside its field', async () => {
   const refused = await send(path, { value: 'perhaps', endUserId: 'Ada' })
   const page = await refused.text()
   expect(refused.status).toBe(400)
-  expect(page).toMatch(/<fieldset aria-describedby="field-0-problem">.*must be one of/s)
+  expect(page).toMatch(/<fieldset [^>]*aria-invalid="true".*This must be one of the choices/s)
   expect(page).toContain('value="Ada"')
 })
 
@@ -51,6 +51,7 @@ it('says that another answer was first, and shows it', async () => {
   expect(late.status).toBe(409)
   expect(page).toContain('This question is closed. Your answer was not stored.')
   expect(page).toMatch(/<dt>Answer<\/dt><dd><div dir="auto">no</)
+  expect(page).toMatch(/What you wrote.*<pre class="prose" dir="auto">yes</s)
 })
 
 it('asks before it withdraws a question, and shows the withdrawal', async () => {

@@ -1,6 +1,12 @@
 import { MessagingError, type Message } from '@org/agent-messaging-core'
-import { answerOfForm } from '@org/agent-messaging-core/host'
+import {
+  answerFields,
+  answerOfForm,
+  orUndefined,
+  type FormTexts,
+} from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
+import { answerFieldsHtml } from '@org/agent-messaging-http-kit'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentNames } from '../agents.js'
@@ -12,7 +18,7 @@ import { messagePath } from './message-table.js'
 import { BASE } from '../options.js'
 import { FullTime, Problem } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { fieldsOfAnswer, type Input, nameOf, Questions, type Refused } from './questions.js'
+import { type Input, nameOf, Questions } from './questions.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { shortened } from '../parts/wording.js'
@@ -21,6 +27,13 @@ const QUESTIONS = `${BASE}/questions`
 /** UTF-16 units. The page of the question has the whole text. */
 const SHOWN_TEXT = 200
 const CLOSED = 'This question is closed. Your answer was not stored.'
+
+/** What a person has sent, and what is wrong with it. */
+type Refused = {
+  readonly texts: FormTexts
+  readonly problems?: Readonly<Record<string, string>>
+  readonly problem?: string
+}
 
 /** The open questions of the project, and one page for each with a form for its answer. */
 export const questionRoutes = (d: ConsoleDeps) => {
@@ -82,11 +95,10 @@ async function messageOf(c: PageRequest, { service }: ConsoleDeps): Promise<Mess
 const questionPage = (
   c: PageRequest,
   d: ConsoleDeps,
-  { refused, problem }: { readonly refused?: Refused; readonly problem?: string } = {},
+  { refused, status = 200 }: { readonly refused?: Refused; readonly status?: 200 | 400 | 409 } = {},
 ) =>
   showFound(c, messageOf(c, d), (message) => {
     const input = openInput(message)
-    const status = problem !== undefined ? 409 : refused ? 400 : 200
     return show(
       c,
       { title: 'Question', section: 'Questions', status },
@@ -97,12 +109,13 @@ const questionPage = (
           <a href={messagePath(message.id)}>message</a>
         </p>
         <h1>Question</h1>
-        <Problem text={problem} />
+        <Problem text={refused?.problem} />
         {input ? (
           <OpenQuestion message={message} input={input} refused={refused} />
         ) : (
-          <div class="card">
+          <div class="card stack">
             <Questions message={message} />
+            {refused && <Kept message={message} texts={refused.texts} />}
           </div>
         )}
       </>,
@@ -119,6 +132,7 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
   <PostForm
     action={pathFor(message)}
     class="narrow card stack"
+    novalidate
     intro={
       <>
         <p class="prose" dir="auto">
@@ -132,10 +146,10 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
             </>
           )}
         </p>
+        {answerFieldsHtml(answerFields(input), refused)}
       </>
     }
     fields={{
-      ...fieldsOfAnswer(input, refused),
       endUserId: {
         label: 'End user who answers',
         autocomplete: 'off',
@@ -145,7 +159,7 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
             : 'Only the principal of the message can answer.',
       },
     }}
-    values={refused?.form as Readonly<Record<string, string>> | undefined}
+    values={{ endUserId: refused?.texts('endUserId')[0] }}
     button="Send the answer"
     beside={
       <a class="button" href={`${pathFor(message)}/withdraw`}>
@@ -157,20 +171,53 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
   </PostForm>
 )
 
+/** Shows the answer that came too late, so that its text is not lost. */
+const Kept = ({ message, texts }: { readonly message: Message; readonly texts: FormTexts }) => (
+  <>
+    <h2>What you wrote</h2>
+    {(message.inputs ?? [])
+      .filter(({ id }) => texts('inputId').includes(id))
+      .flatMap(answerFields)
+      .map(({ name, label }) => [label, texts(name).join('\n')] as const)
+      .filter(([, text]) => text !== '')
+      .map(([label, text]) => (
+        <div>
+          <p class="muted">
+            <bdi>{label}</bdi>
+          </p>
+          <pre class="prose" dir="auto">
+            {text}
+          </pre>
+        </div>
+      ))}
+  </>
+)
+
 async function answer(c: PageRequest, d: ConsoleDeps) {
-  const form = await c.req.parseBody()
+  const form = await c.req.parseBody({ all: true })
+  const texts: FormTexts = (name) =>
+    [form[name] ?? []].flat().filter((one) => typeof one === 'string')
   const inputId = textIn(form, 'inputId')
   const endUserId = textIn(form, 'endUserId').trim()
-  const given = messageOf(c, d).then(({ projectId, agentId, id, inputs }) => {
-    const input = inputs?.find((one) => one.id === inputId)
-    if (!input) throw new MessagingError({ kind: 'input_not_found' })
+  const message = await orUndefined(messageOf(c, d))
+  const input = message?.inputs?.find((one) => one.id === inputId)
+  const read = input && answerOfForm(input, texts)
+  if (
+    read &&
+    Object.keys(read.problems).length > 0 &&
+    message &&
+    openInput(message)?.id === inputId
+  )
+    return questionPage(c, d, { refused: { texts, problems: read.problems }, status: 400 })
+  const given = messageOf(c, d).then(({ projectId, agentId, id }) => {
+    if (!read) throw new MessagingError({ kind: 'input_not_found' })
     return d.service.inputs.answer({
       actor: c.get('actor'),
       projectId,
       agent: agentId,
       messageId: id,
       inputId,
-      value: answerOfForm(input, (name) => textIn(form, name)),
+      value: read.value,
       ...(endUserId !== '' && { executionPrincipal: { type: 'end_user', endUserId } }),
     })
   })
@@ -178,13 +225,13 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
     switch (error.kind) {
       case 'invalid': {
         const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
-        return questionPage(c, d, { refused: { form, problem } })
+        return questionPage(c, d, { refused: { texts, problem }, status: 400 })
       }
       case 'input_restricted':
       case 'principal_invalid':
-        return questionPage(c, d, { refused: { form, problem: problemText(error) } })
+        return questionPage(c, d, { refused: { texts, problem: problemText(error) }, status: 400 })
       case 'input_closed':
-        return questionPage(c, d, { problem: CLOSED })
+        return questionPage(c, d, { refused: { texts, problem: CLOSED }, status: 409 })
       default:
         return false
     }
@@ -233,6 +280,9 @@ async function withdraw(c: PageRequest, d: ConsoleDeps) {
     '/questions?notice=inputWithdrawn',
     (error) =>
       error.kind === 'input_closed' &&
-      questionPage(c, d, { problem: 'This question is already closed.' }),
+      questionPage(c, d, {
+        refused: { texts: () => [], problem: 'This question is already closed.' },
+        status: 409,
+      }),
   )
 }

@@ -1,10 +1,7 @@
 import type { Message } from '@org/agent-messaging-core'
-import { answerFields, type AnswerField } from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
 import { BASE } from '../options.js'
 import { Facts, Time } from '../parts/parts.js'
-import type { Field } from '../parts/fields.js'
-import type { Form } from '../parts/input.js'
 
 /** A question of a message. */
 export type Input = NonNullable<Message['inputs']>[number]
@@ -54,38 +51,3 @@ function endOf({ state }: Message) {
 
 export const nameOf = (principal: Message['executionPrincipal']): string =>
   principal.type === 'service' ? 'the service' : principal.endUserId
-
-/** A form that was refused: its texts, and the reason. */
-export type Refused = { readonly form: Form; readonly problem: string }
-
-/** Describes the fields of an answer, with the problem at its field. */
-export function fieldsOfAnswer(input: Input, refused: Refused | undefined) {
-  const fields = answerFields(input)
-  const wrong = refused && (fieldAt(fields, refused.problem) ?? fields[0]?.name)
-  const described = fields.map(
-    ({ name, label, kind, choices, isRequired }, at): [string, Field] => [
-      name,
-      {
-        id: `field-${at}`,
-        label: (
-          <>
-            <bdi>{label}</bdi>
-            {kind === 'json' && ' (JSON)'}
-          </>
-        ),
-        required: isRequired,
-        problem: wrong === name ? refused?.problem : undefined,
-        ...(choices.length > 0
-          ? { type: 'radio', set: choices.map((choice) => [choice, <bdi>{choice}</bdi>]) }
-          : kind === 'number'
-            ? { type: 'number', step: 'any' }
-            : { rows: kind === 'json' ? 6 : 3 }),
-      },
-    ],
-  )
-  return Object.fromEntries(described)
-}
-
-/** Returns the field that the problem of a schema names by a JSON pointer. */
-const fieldAt = (fields: readonly AnswerField[], problem: string) =>
-  fields.find(({ name }) => problem.includes(` at ${name.replace(/^value\.?/, '/')}:`))?.name

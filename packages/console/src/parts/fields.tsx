@@ -162,6 +162,8 @@ type FormProps = FieldsProps & {
   readonly problem?: string | undefined
   readonly button: string
   readonly class?: string
+  /** The server checks the form, and shows all problems at once. */
+  readonly novalidate?: boolean
   /** Shown behind the fields. */
   readonly children?: Child
   /** Shown beside the button. */
@@ -175,11 +177,12 @@ export const PostForm = ({
   problem,
   button,
   class: look = 'stack',
+  novalidate,
   children,
   beside,
   ...fields
 }: FormProps) => (
-  <form method="post" action={action} class={look}>
+  <form method="post" action={action} class={look} novalidate={novalidate}>
     {intro}
     <Problem text={problem} />
     <Fields {...fields} />

@@ -11,7 +11,11 @@ import { chain } from '../pacing/chain.js'
 
 export type InputLink = { readonly messageId: string; readonly token: string }
 
-export type LinkedInput = { readonly message: Message; readonly input: MessageInput }
+export type LinkedInput = {
+  readonly agentName: string
+  readonly message: Message
+  readonly input: MessageInput
+}
 
 export const readByLink =
   (d: Pick<Platform, 'storage' | 'crypto' | 'byCode'>) =>
@@ -24,7 +28,10 @@ export const readByLink =
       const input = found?.message.inputs?.find(
         ({ linkDigest }) => linkDigest !== undefined && d.crypto.equal(linkDigest, digest),
       )
-      return found && input ? ok({ message: found.message, input }) : fail('input_not_found')
+      if (!found || !input) return fail('input_not_found')
+      const { message } = found
+      const agent = yield* chain(d.storage.agents.get(message.projectId, message.agentId))
+      return agent ? ok({ agentName: agent.name, message, input }) : fail('input_not_found')
     })
 
 export const answerByLink =

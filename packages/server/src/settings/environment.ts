@@ -146,12 +146,12 @@ export const environment = z.object({
     ...choice('on', 'off'),
   ),
   SERVICE_PORTAL_NAME: optional(
-    'Name of your platform on the pages that portal links open.',
+    'Name of your platform on the pages of portal links and one-time links.',
     z.string().max(60),
     'up to 60 characters',
   ),
   SERVICE_PORTAL_LOGO: optional(
-    'Logo of your platform on these pages, shown 20 pixels high.',
+    'Logo of your platform on these pages.',
     z.string().regex(/\.(svg|png)$/i),
     'the path of an .svg or .png file of at most 256 KiB',
   ),
