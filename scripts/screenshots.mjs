@@ -43,7 +43,7 @@ const screens = {
   overview: '',
   agents: '/agents',
   'delete-agent': '/agents/translator/delete',
-  sessions: '/conversations?agent=support',
+  sessions: '/conversations/sessions?agent=support',
   conversation: '/sessions/support?session=order-4711',
   'conversation-formatted': '/sessions/support?session=order-4715',
   'conversation-raw': '/sessions/support?session=order-4715&view=raw',

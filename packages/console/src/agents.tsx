@@ -2,13 +2,14 @@ import type { Agent } from '@org/agent-messaging-core'
 import { orUndefined } from '@org/agent-messaging-core/host'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import type { Field } from './parts/fields.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'
 import { BASE } from './options.js'
 import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
 import { badFirst, type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
-import { CONVERSATIONS, sessionsPath } from './messages/message-table.js'
+import { sessionsPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
@@ -151,56 +152,20 @@ export async function agentNames(c: PageRequest, { agents }: ConsoleDeps['servic
 export const withKnownName = (c: PageRequest, agent: Agent, requested: string): Agent =>
   canListAgents(c) ? agent : { ...agent, name: requested }
 
-/** With more agents, a text field replaces the links. */
-const MAX_TABS = 12
+export type AgentNames = ReadonlyMap<string, string>
 
-type ChoiceProps = {
-  readonly agents: readonly Agent[]
-  readonly chosen: Agent | undefined
-  readonly requested: string | undefined
+type LinkProps = { readonly id: string; readonly names: AgentNames }
+
+/** The name of an agent, or the id if the API key cannot list agents. */
+export const AgentLink = ({ id, names }: LinkProps) => {
+  const name = names.get(id)
+  return name === undefined ? <Id id={id} /> : <a href={sessionsPath(name)}>{name}</a>
 }
 
-/**
- * Chooses the agent whose sessions are shown. `agents` is empty if the API key cannot list them.
- */
-export function AgentChoice({ agents, chosen, requested }: ChoiceProps) {
-  if (agents.length === 0 || agents.length > MAX_TABS)
-    return <AgentField requested={chosen?.name ?? requested} agents={agents} />
-  return (
-    <nav class="tabs" aria-label="Agents">
-      {agents.map(({ id, name }) => (
-        <a href={sessionsPath(name)} aria-current={id === chosen?.id ? 'true' : undefined}>
-          {name}
-        </a>
-      ))}
-    </nav>
-  )
-}
-
-const AgentField = ({
-  requested,
-  agents,
-}: {
-  readonly requested: string | undefined
-  readonly agents: readonly Agent[]
-}) => (
-  <form method="get" action={CONVERSATIONS} class="pick">
-    <label for="agent">Agent</label>
-    <input
-      id="agent"
-      name="agent"
-      required
-      value={requested ?? ''}
-      placeholder="name or id"
-      list="agents"
-      autocomplete="off"
-      spellcheck={false}
-    />
-    <datalist id="agents">
-      {agents.map(({ name }) => (
-        <option value={name} />
-      ))}
-    </datalist>
-    <button>Show</button>
-  </form>
-)
+/** Chooses an agent. An API key that cannot list agents has to type the name. */
+export const agentField = (names: AgentNames): Field => ({
+  label: 'Agent',
+  ...(names.size > 0
+    ? { choices: [...names.values()].sort() }
+    : { placeholder: 'name or ID', autocomplete: 'off', spellcheck: false }),
+})

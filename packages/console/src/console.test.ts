@@ -200,7 +200,7 @@ describe('a session', () => {
 describe('permissions', () => {
   it.each([
     ['/console/agents', 'project:agents'],
-    ['/console/conversations?agent=', 'project:message'],
+    ['/console/conversations/sessions', 'project:message'],
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries', 'project:webhooks'],
     ['/console/agents/bot/delete', 'project:agents'],
@@ -342,12 +342,12 @@ describe('a key with only project:message', () => {
     const made = await scene(only)
     await send(made)
     const cookie = await made.signIn()
-    const page = await (await made.get('/console/conversations?agent=', cookie)).text()
+    const page = await (await made.get('/console/conversations/sessions', cookie)).text()
     expect(page).toContain('Choose an agent')
     expect(page).not.toContain('bot')
-    expect(await (await made.get('/console/conversations?agent=bot', cookie)).text()).toContain(
-      '/console/sessions/bot?session=first',
-    )
+    expect(
+      await (await made.get('/console/conversations/sessions?agent=bot', cookie)).text(),
+    ).toContain('/console/sessions/bot?session=first')
   })
 
   it('does not learn the name of an agent from its id', async () => {
@@ -356,7 +356,7 @@ describe('a key with only project:message', () => {
     const { id } = await made.service.agents.get({ projectId: made.projectId, agent: 'bot' })
     const cookie = await made.signIn()
     for (const path of [
-      `conversations?agent=${id}`,
+      `conversations/sessions?agent=${id}`,
       `sessions/${id}?session=first`,
       `sessions/${id}/erase?session=first`,
     ]) {
@@ -461,7 +461,7 @@ describe('answers', () => {
     )
     await clock.advance(100)
     for (const path of [
-      '/console/conversations?agent=',
+      '/console/conversations/sessions',
       `/console/sessions/bot?session=${encodeURIComponent(evil)}`,
     ]) {
       const page = await (await get(path, cookie)).text()
@@ -475,7 +475,7 @@ describe('answers', () => {
     '/console/sessions/bot?session=%00',
     '/console/sessions/bot',
     '/console/sessions/nobody?session=s',
-    '/console/conversations?agent=nobody',
+    '/console/conversations/sessions?agent=nobody',
     '/console/agents/nobody/delete',
     '/console/webhooks/not-an-id/delete',
     '/console/webhooks/not-an-id/rotate',
@@ -507,7 +507,7 @@ describe('answers', () => {
         '/console/deliveries',
         '/console/agents',
         '/console/webhooks',
-        '/console/conversations?agent=',
+        '/console/conversations/sessions',
         '/console/conversations',
         '/console/recover',
       ]) {
@@ -561,7 +561,7 @@ describe('answers', () => {
     const headers = { origin: ORIGIN, cookie: await signIn() }
     const send = (length: number) =>
       post(
-        '/console/conversations?agent=bot',
+        '/console/conversations/sessions?agent=bot',
         { agent: 'bot', sessionId: 's', message: '中'.repeat(length) },
         headers,
       )
@@ -662,11 +662,10 @@ describe('with more than 100 agents', () => {
     expect(await pageOf('/console')).toContain('1 of 101')
   })
 
-  it('the sessions page asks for the name of an agent, and shows the current name', async () => {
+  it('the sessions page offers all agents, and selects the one that it shows', async () => {
     const pageOf = await crowd()
-    const page = await pageOf('/console/conversations?agent=bot')
-    expect(page).not.toContain('aria-label="Agents"')
-    expect(/<input[^>]* name="agent"[^>]*>/.exec(page)?.[0]).toContain('value="bot"')
+    const page = await pageOf('/console/conversations/sessions?agent=bot')
+    expect(page).toContain('<option value="bot" selected="">')
     expect(page).toContain('<option value="a99">')
   })
 })
@@ -676,7 +675,7 @@ it('the form suggests a name only for the first session', async () => {
   const cookie = await signIn()
   const suggested = async () =>
     /id="sessionId"[^>]* value="([^"]*)"/.exec(
-      await (await get('/console/conversations?agent=bot', cookie)).text(),
+      await (await get('/console/conversations/sessions?agent=bot', cookie)).text(),
     )?.[1]
   expect(await suggested()).toBe('first')
   await service.messages.send({
@@ -750,7 +749,7 @@ describe('erasing a session', () => {
     expect(await (await get(path, cookie)).text()).toContain(`action="${path}"`)
     expect(await sessions()).toBe(1)
     expect((await erase()).headers.get('location')).toBe(
-      '/console/conversations?agent=bot&notice=sessionErased',
+      '/console/conversations/sessions?agent=bot&notice=sessionErased',
     )
     expect(await sessions()).toBe(0)
     expect((await erase()).status).toBe(404)
@@ -827,7 +826,7 @@ it('a list cuts a long text between two characters', async () => {
   const { get, post, signIn } = await scene()
   const headers = { origin: ORIGIN, cookie: await signIn() }
   const message = `${'a'.repeat(199)}😀 and more`
-  await post('/console/conversations', { agent: 'bot', sessionId: 's', message }, headers)
+  await post('/console/conversations/sessions', { agent: 'bot', sessionId: 's', message }, headers)
   const page = await (await get('/console/conversations', headers.cookie)).text()
   expect(page).toContain(`${'a'.repeat(199)}…`)
   expect(page).not.toContain('\uFFFD')
@@ -1100,9 +1099,13 @@ describe('the conversation of a session', () => {
   ])('%s opens from its link', async (sessionId) => {
     const { get, post, signIn, clock, key } = await scene()
     const headers = { origin: ORIGIN, cookie: await signIn() }
-    await post('/console/conversations', { agent: 'bot', sessionId, message: 'hello' }, headers)
+    await post(
+      '/console/conversations/sessions',
+      { agent: 'bot', sessionId, message: 'hello' },
+      headers,
+    )
     await clock.advance(100)
-    const list = await (await get('/console/conversations?agent=', headers.cookie)).text()
+    const list = await (await get('/console/conversations/sessions', headers.cookie)).text()
     const [, link = ''] = /href="(\/console\/sessions\/bot[^"]*)"/.exec(list) ?? []
     // Parses the link as a browser does.
     const { pathname, search } = new URL(link.replaceAll('&amp;', '&'), ORIGIN)
@@ -1124,7 +1127,7 @@ it('a message links to its deliveries, whose attempts show the URL without its q
   const cookie = await signIn()
   const send = (message: string) =>
     post(
-      '/console/conversations',
+      '/console/conversations/sessions',
       { agent: 'bot', sessionId: 's', message },
       { origin: ORIGIN, cookie },
     )

@@ -59,7 +59,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       return showDone(
         c,
         done,
-        `/conversations?agent=${ref.agent}&notice=sessionErased`,
+        `/conversations/sessions?agent=${ref.agent}&notice=sessionErased`,
         (error) =>
           error.kind === 'session_busy' &&
           sessionPage(c, { name: ref.agent }, sessionId, problemText(error)),

@@ -51,9 +51,10 @@ it('a list of several parts is one file, and one entry of the audit log', async 
   )
   expect(headers.get('cache-control')).toBe('no-store')
   const [titles, ...rows] = recordsOf(text)
-  expect(titles).toMatch(/^Message,State,Session,Text,Answer or error,Sent/)
+  expect(titles).toMatch(/^Message,State,Agent,Session,For,Text,Answer or error,Sent/)
   expect(rows).toHaveLength(205)
-  const row = /^[0-9a-f-]{36},responded,session (\d+),text \1,text \1,\d{4}-\d\d-\d\dT[\d:.]+Z/
+  const row =
+    /^[0-9a-f-]{36},responded,bot,session (\d+),ann,text \1,text \1,\d{4}-\d\d-\d\dT[\d:.]+Z/
   expect(rows.map((one) => Number(row.exec(one)?.[1]))).toEqual(
     Array.from({ length: 205 }, (_, i) => 204 - i),
   )
@@ -82,8 +83,8 @@ it('a file has the filter of its page, whole texts, and no formula', async () =>
   const { text } = await file(path.replaceAll('&amp;', '&'))
   expect(text).toContain(`,"'=HYPERLINK(""http://evil.example"")",`)
   expect(text).toContain(",'+1,")
-  expect(text).toContain(`,'-2,${long},${long},`)
-  expect(text).toContain(',שלום,"<script>alert(1)</script> & ""you""",')
+  expect(text).toContain(`,'-2,ann,${long},${long},`)
+  expect(text).toContain(',שלום,ann,"<script>alert(1)</script> & ""you""",')
   expect(text).toContain('"two\nlines"')
   expect(text).not.toContain('failed')
   const failed = await file('conversations?state=failed&format=csv')
@@ -100,7 +101,7 @@ it.each([
     /^mine \(this session\) [0-9a-f-]{36},valid,"project:/,
   ],
   ['audit-log', /^Change,What,Fields,By,When$/, /^webhook\.tested|^[a-z]+\.created,[0-9a-f-]{36},/],
-  ['conversations?agent=bot', /^Session,State,Last message/, /^s,idle,/],
+  ['conversations/sessions?agent=bot', /^Session,State,Last message/, /^s,idle,/],
 ])('the list %s is a file', async (path, titles, row) => {
   const { file, send, service, projectId } = await open()
   await send('hello')

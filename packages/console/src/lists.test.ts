@@ -177,7 +177,7 @@ describe('the list of agents', () => {
     for (let n = 0; n < 30; n += 1)
       await service.agents.create({ projectId, name: `sound-${n}`, runtime })
     const namesIn = (page: string) =>
-      [...page.matchAll(/conversations\?agent=([\w-]+)"/g)].map(([, name]) => name)
+      [...page.matchAll(/sessions\?agent=([\w-]+)"/g)].map(([, name]) => name)
     const first = await text('/console/agents')
     const next = /href="([^"]+)" rel="next">More</.exec(first)?.[1] ?? ''
     const second = await text(next)
@@ -206,10 +206,43 @@ describe('the page of conversations', () => {
     expect(namesIn(first)[0]).toBe('s-25')
     expect(namesIn(await text(next))).toEqual(['s-0'])
     expect(first).toContain('<a href="/console/conversations" aria-current="true">Messages</a>')
-    const sessions = await text('/console/conversations?agent=')
+    const sessions = await text('/console/conversations/sessions')
     expect(sessions).toContain('aria-current="true">Sessions</a>')
     expect(sessions).toContain('Start a conversation with bot')
     expect(namesIn(sessions)).toHaveLength(25)
+  })
+
+  it('shows the agent and the person of each message, and filters by the agent', async () => {
+    const { text, service, projectId, clock, get, signIn } = await open()
+    const { agent: other } = await service.agents.create({
+      projectId,
+      name: 'other',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
+    const endUserId = '<b>&" שלום'
+    await service.messages.send({
+      projectId,
+      agent: 'bot',
+      sessionId: 'of-bot',
+      message: 'Hello',
+      executionPrincipal: { type: 'end_user', endUserId },
+    })
+    await service.messages.send({ projectId, agent: 'other', sessionId: 'of-other', message: 'Hi' })
+    await clock.advance(0)
+    const list = '/console/conversations'
+    const all = await text(list)
+    expect(all).toContain('<bdi>&lt;b&gt;&amp;&quot; שלום</bdi></a>')
+    expect(all).toContain(`href="/console/conversations/sessions?agent=other">other</a>`)
+    for (const agent of ['other', other.id]) {
+      const page = await text(`${list}?agent=${agent}&state=responded`)
+      expect(page).toContain('<bdi>of-other</bdi>')
+      expect(page).not.toContain('of-bot')
+      expect(page).toContain('<option value="other" selected="">')
+      expect(page).toContain('href="/console/conversations/sessions?agent=other">Sessions</a>')
+    }
+    expect((await get(`${list}?agent=nobody`, await signIn())).status).toBe(404)
+    expect(await text(`${list}?agent=%00`)).toContain('of-bot')
   })
 })
 

@@ -1,6 +1,7 @@
 import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { orUndefined } from '@org/agent-messaging-core/host'
+import { agentNames, type AgentNames } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { show, showFound } from './parts/layout.js'
@@ -50,9 +51,11 @@ export const searchRoutes = (d: ConsoleDeps) =>
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
     const key = { ...c.get('apiKey'), abort: c.req.raw.signal }
-    return showFound(c, find(d.service, key, text), (found) => {
+    return showFound(c, find(d.service, key, text), async (found) => {
       const path = onlyPath(found)
-      return path === undefined ? resultsPage(c, text, found) : c.redirect(path)
+      return path === undefined
+        ? resultsPage(c, text, found, await agentNames(c, d.service))
+        : c.redirect(path)
     })
   })
 
@@ -170,7 +173,12 @@ function onlyPath({ path, sessions, webhooks, groups }: Results) {
   return isAll && paths.size === 1 ? [...paths][0] : undefined
 }
 
-function resultsPage(c: PageRequest, text: string, results: Results = NOTHING) {
+function resultsPage(
+  c: PageRequest,
+  text: string,
+  results: Results = NOTHING,
+  names: AgentNames = new Map(),
+) {
   const { sessions, webhooks, ofSessions } = results
   const groups = [...results.groups, ...(ofSessions ? [ofSessions] : [])]
   const count = sessions.length + webhooks.length + groups.length
@@ -206,7 +214,7 @@ function resultsPage(c: PageRequest, text: string, results: Results = NOTHING) {
         </section>
       )}
       {groups.map((group, at) => (
-        <GroupOfMessages group={group} id={`group-${at}`} />
+        <GroupOfMessages group={group} id={`group-${at}`} names={names} />
       ))}
     </>,
   )
@@ -222,9 +230,9 @@ const NothingFound = ({ text }: { readonly text: string }) => (
   </Empty>
 )
 
-type GroupProps = { readonly group: Group; readonly id: string }
+type GroupProps = { readonly group: Group; readonly id: string; readonly names: AgentNames }
 
-const GroupOfMessages = ({ group: { title, found, all, hasMore }, id }: GroupProps) => (
+const GroupOfMessages = ({ group: { title, found, all, hasMore }, id, names }: GroupProps) => (
   <TableSection
     id={id}
     title={
@@ -233,7 +241,7 @@ const GroupOfMessages = ({ group: { title, found, all, hasMore }, id }: GroupPro
       </>
     }
     rows={found}
-    columns={messageColumns}
+    columns={messageColumns(names)}
     empty={
       <p class="inset muted">
         No match among the newest messages. <a href={all}>Look further</a>.

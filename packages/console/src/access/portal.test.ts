@@ -56,7 +56,8 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
   ],
   'project:message': [
     'GET /console/conversations',
-    'POST /console/conversations',
+    'GET /console/conversations/sessions',
+    'POST /console/conversations/sessions',
     'GET /console/sessions/:agent',
     'POST /console/sessions/:agent',
     'GET /console/sessions/:agent/live',
@@ -209,7 +210,7 @@ describe('the pages of a portal session', () => {
     for (const path of [
       '/webhooks',
       '/deliveries',
-      '/conversations?agent=',
+      '/conversations/sessions',
       '/questions',
       '/search',
       '/keys',
@@ -288,7 +289,7 @@ describe('a portal link', () => {
     const opened = await get(path)
     expect([opened.status, opened.headers.get('location')]).toEqual([
       303,
-      '/console/conversations?agent=',
+      '/console/conversations/sessions',
     ])
     expect(opened.headers.get('set-cookie')).toMatch(
       /^agent_messaging_portal=\S+; Max-Age=3600; Path=\/console; HttpOnly; SameSite=Lax$/,
@@ -296,7 +297,7 @@ describe('a portal link', () => {
     const again = await get(path)
     expect([again.status, again.headers.get('set-cookie')]).toEqual([401, null])
     expect((await get(path, cookieOf(opened))).headers.get('location')).toBe(
-      '/console/conversations?agent=',
+      '/console/conversations/sessions',
     )
   })
 

@@ -17,7 +17,7 @@ export function firstPage({ permissions }: PortalSession, to = ''): string {
   if (/^[\w/-]+$/.test(to) && to.startsWith(`${BASE}/`) && isPortalPath(to, permissions)) return to
   return permissions.includes('project:webhooks')
     ? `${BASE}/webhooks`
-    : `${BASE}/conversations?agent=`
+    : `${BASE}/conversations/sessions`
 }
 
 /**

@@ -1,6 +1,11 @@
 import type { FoundMessage, Message } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { MESSAGE_STATES, type SearchMessagesInput } from '@org/agent-messaging-core/host'
+import {
+  isAgentName,
+  MESSAGE_STATES,
+  type SearchMessagesInput,
+} from '@org/agent-messaging-core/host'
+import { AgentLink, type AgentNames } from '../agents.js'
 import { SessionLink } from './conversation.js'
 import { BASE } from '../options.js'
 import { Id, Post, Status } from '../parts/parts.js'
@@ -16,14 +21,19 @@ const SHOWN_TEXT = 200
 export const messagePath = (id: string): string => `${BASE}/messages/${id}`
 
 /** Messages of any agent: each with its state, its session, and its answer or error. */
-export const messageColumns: Columns<FoundMessage> = {
+export const messageColumns = (names: AgentNames): Columns<FoundMessage> => ({
   Message: ({ message: { id } }) => <Id id={id} href={messagePath(id)} />,
   State: ({ message }) => <Status {...messageLabel(message.state)} />,
+  Agent: ({ message: { agentId } }) => <AgentLink id={agentId} names={names} />,
   Session: {
     class: 'any',
     cell: ({ message: { agentId, sessionId } }) => (
       <SessionLink agent={agentId} sessionId={sessionId} />
     ),
+  },
+  For: {
+    class: 'any',
+    cell: ({ message: { executionPrincipal } }) => <Person principal={executionPrincipal} />,
   },
   Text: {
     class: 'any',
@@ -54,7 +64,17 @@ export const messageColumns: Columns<FoundMessage> = {
     },
   },
   Sent: { at: ({ message }) => message.createdAt },
-}
+})
+
+/** Links to the messages on behalf of an end user. */
+export const Person = ({ principal }: { readonly principal: Message['executionPrincipal'] }) =>
+  principal.type === 'service' ? (
+    <>the service</>
+  ) : (
+    <a href={messagesPath({ user: principal.endUserId })}>
+      <bdi>{principal.endUserId}</bdi>
+    </a>
+  )
 
 function Outcome({ state }: Pick<Message, 'state'>) {
   if (state.kind === 'responded') return <>{shortened(state.response, SHOWN_TEXT)}</>
@@ -76,6 +96,12 @@ const text = optional(
 const schemaIn = (zone: string) =>
   z.object({
     state: optional(z.enum(MESSAGE_STATES)),
+    agent: optional(
+      z
+        .string()
+        .trim()
+        .refine((value) => isAgentName(value) || isUuid(value)),
+    ),
     id: optional(z.string().refine(isUuid).toLowerCase()),
     session: text,
     user: text,
@@ -93,10 +119,11 @@ export const messageFilterIn = (fields: Form, zone: string): MessageFilter =>
 
 export const searchOf = (
   projectId: string,
-  { state, id, session, user, correlation, text: part, from, to }: MessageFilter,
+  { state, agent, id, session, user, correlation, text: part, from, to }: MessageFilter,
 ): Omit<SearchMessagesInput, 'page'> => ({
   projectId,
   state,
+  agent,
   messageId: id,
   sessionId: session,
   endUserId: user,
@@ -114,5 +141,8 @@ export function messagesPath(filter: MessageFilter): string {
   return query === '' ? CONVERSATIONS : `${CONVERSATIONS}?${query}`
 }
 
+export const SESSIONS = `${CONVERSATIONS}/sessions`
+
 /** Returns the address of the sessions of an agent, or of the one with the newest message. */
-export const sessionsPath = (agent = ''): string => `${CONVERSATIONS}?agent=${agent}`
+export const sessionsPath = (agent?: string): string =>
+  agent === undefined ? SESSIONS : `${SESSIONS}?agent=${agent}`

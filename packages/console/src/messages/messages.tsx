@@ -10,7 +10,7 @@ import { isFinal } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { can, idIn, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
-import { CONVERSATIONS, messagesPath, sessionsPath } from './message-table.js'
+import { CONVERSATIONS, Person, sessionsPath } from './message-table.js'
 import { BASE } from '../options.js'
 import { type Columns, Empty, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
@@ -135,21 +135,14 @@ const Texts = ({ message: whole }: { readonly message: Message }) => {
 type FactsProps = { readonly message: Message; readonly agent: string }
 
 const MessageFacts = ({ message, agent }: FactsProps) => {
-  const { id, state, sessionId, executionPrincipal: principal, createdAt } = message
+  const { id, state, sessionId, executionPrincipal, createdAt } = message
   return (
     <Facts
       facts={{
         State: <Status {...messageLabel(state)} />,
         Session: <SessionLink agent={agent} sessionId={sessionId} />,
         Agent: <a href={sessionsPath(agent)}>{agent}</a>,
-        For:
-          principal.type === 'service' ? (
-            'the service'
-          ) : (
-            <a href={messagesPath({ user: principal.endUserId })}>
-              <bdi>{principal.endUserId}</bdi>
-            </a>
-          ),
+        For: <Person principal={executionPrincipal} />,
         Sent: <Time at={createdAt} />,
         Answered: state.kind === 'responded' && (
           <>

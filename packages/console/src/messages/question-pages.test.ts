@@ -103,7 +103,7 @@ describe('the navigation', () => {
       return cookieOf(await get(`/console/portal?code=${code}`))
     }
     const conversations = await enter(['project:message'])
-    expect(await link('/console/conversations?agent=', conversations)).toBe('Questions 2 open')
+    expect(await link('/console/conversations/sessions', conversations)).toBe('Questions 2 open')
     const webhooks = await enter(['project:webhooks'])
     expect(await link('/console/webhooks', webhooks)).toBe('')
   })

@@ -9,7 +9,7 @@ import { openInput } from '@org/agent-messaging-core/storage'
 import { answerFieldsHtml } from '@org/agent-messaging-http-kit'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { agentNames } from '../agents.js'
+import { agentNames, type AgentNames } from '../agents.js'
 import { sessionPath } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { PostForm } from '../parts/fields.js'
@@ -64,7 +64,7 @@ const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
     }),
   )
 
-const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Message> => ({
+const columnsFor = (names: AgentNames): Columns<Message> => ({
   Question: {
     class: 'any',
     cell: (message) => (
@@ -74,7 +74,7 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
     ),
     csv: (message) => openInput(message)?.question ?? '',
   },
-  Agent: { class: 'any', cell: ({ agentId }) => agentNamesById.get(agentId) ?? agentId },
+  Agent: { class: 'any', cell: ({ agentId }) => names.get(agentId) ?? agentId },
   For: {
     class: 'any',
     cell: ({ executionPrincipal }) => <bdi>{nameOf(executionPrincipal)}</bdi>,

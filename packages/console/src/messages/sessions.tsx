@@ -2,7 +2,7 @@ import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
 import { MAX_SEARCHED_TEXT, MESSAGE_STATES, unless } from '@org/agent-messaging-core/host'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { AgentChoice, canListAgents, withKnownName } from '../agents.js'
+import { agentField, agentNames, type AgentNames, canListAgents, withKnownName } from '../agents.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { showFound } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
@@ -15,22 +15,22 @@ import {
   CONVERSATIONS,
   messageColumns,
   messageFilterIn,
+  messagesPath,
   searchOf,
+  SESSIONS,
   sessionsPath,
 } from './message-table.js'
 import { zoneOf } from '../parts/zone.js'
 import { need } from '../access/sign-in.js'
 
-const MAX_AGENTS = 100
-
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return newRoutes()
-    .get('/conversations', maySend, (c) =>
-      c.req.query('agent') === undefined ? messagesPage(c, d) : sessionsPage(c, d),
-    )
+    .get('/conversations', maySend, (c) => messagesPage(c, d))
 
-    .post('/conversations', maySend, async (c) => {
+    .get('/conversations/sessions', maySend, (c) => sessionsPage(c, d))
+
+    .post('/conversations/sessions', maySend, async (c) => {
       const form = await c.req.parseBody()
       const agent = agentIn(textIn(form, 'agent'))
       const sent = await sendFrom(
@@ -65,7 +65,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
 }
 
 type Chosen = { readonly agent: Agent; readonly sessions: Page<SessionSummary> }
-type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chosen }
+type SessionsData = { readonly names: AgentNames; readonly chosen?: Chosen }
 
 /**
  * Reads the agents that the API key can list, and the sessions of the requested agent. By default
@@ -77,31 +77,31 @@ async function readSessions(
   requested: string | undefined,
 ) {
   const projectId = projectIn(c)
-  const agents = canListAgents(c)
-    ? (await service.agents.list({ projectId, limit: MAX_AGENTS })).data
-    : []
+  const names = await agentNames(c, service)
   const isOpen = requested === undefined && canListAgents(c)
   const [newest] = isOpen ? (await service.messages.search({ projectId, limit: 1 })).data : []
-  const name = requested ?? newest?.message.agentId ?? agents[0]?.name
-  if (name === undefined) return { agents } satisfies SessionsData
+  const name = requested ?? newest?.message.agentId ?? [...names.keys()][0]
+  if (name === undefined) return { names } satisfies SessionsData
   const agent = await service.agents
     .get({ projectId, agent: agentIn(name) })
     .catch(unless('agent_not_found'))
-  if (!agent) return { agents } satisfies SessionsData
+  if (!agent) return { names } satisfies SessionsData
   const sessions = await service.sessions.list({ projectId, agent: agent.id, ...pageOf(c) })
   return {
-    agents,
+    names,
     chosen: { agent: withKnownName(c, agent, name), sessions },
   } satisfies SessionsData
 }
 
-/** Switches between the messages of all agents and the sessions of one. */
-const Views = ({ isSessions }: { readonly isSessions: boolean }) => (
+type ViewsProps = { readonly isSessions: boolean; readonly agent: string | undefined }
+
+/** Switches between the messages of all agents or of one, and the sessions of one. */
+const Views = ({ isSessions, agent }: ViewsProps) => (
   <nav class="tabs" aria-label="View">
-    <a href={CONVERSATIONS} aria-current={isSessions ? undefined : 'true'}>
+    <a href={messagesPath({ agent })} aria-current={isSessions ? undefined : 'true'}>
       Messages
     </a>
-    <a href={sessionsPath()} aria-current={isSessions ? 'true' : undefined}>
+    <a href={sessionsPath(agent)} aria-current={isSessions ? 'true' : undefined}>
       Sessions
     </a>
   </nav>
@@ -112,22 +112,28 @@ const PAGE = { title: 'Conversations', section: 'Conversations' }
 function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
   const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = { ...searchOf(projectIn(c), filter), ...pageOf(c), abort: c.req.raw.signal }
-  return showFound(c, service.messages.search(search), (page) =>
-    listPage(c, {
+  return showFound(c, service.messages.search(search), async (page) => {
+    const names = await agentNames(c, service)
+    const agent = filter.agent && (names.get(filter.agent) ?? filter.agent)
+    return listPage(c, {
       ...PAGE,
       heading: filter.state === 'failed' ? 'Failed messages' : PAGE.title,
       label: 'Messages',
-      action: <Views isSessions={false} />,
+      action: <Views isSessions={false} agent={agent} />,
       before: (
         <>
-          <FilterForm path={CONVERSATIONS} fields={FIELDS} values={filter} />
+          <FilterForm
+            path={CONVERSATIONS}
+            fields={{ agent: { ...agentField(names), any: 'any' }, ...FIELDS }}
+            values={{ ...filter, agent }}
+          />
           <Periods />
         </>
       ),
       // A text is searched in many rows, so its result is not refreshed.
       every: filter.text === undefined && 5_000,
       page,
-      columns: messageColumns,
+      columns: messageColumns(names),
       empty: Object.values(filter).some((value) => value !== undefined) ? (
         <Empty title="No message matches">
           <p>
@@ -141,8 +147,8 @@ function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
           </p>
         </Empty>
       ),
-    }),
-  )
+    })
+  })
 }
 
 const FIELDS = {
@@ -158,19 +164,21 @@ const NO_SESSIONS: Page<SessionSummary> = { data: [], nextCursor: null }
 
 function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') || draft?.agent
-  return showFound(c, readSessions(c, d, requested), ({ agents, chosen }) => {
+  return showFound(c, readSessions(c, d, requested), ({ names, chosen }) => {
     const isMissing = requested !== undefined && !chosen
     return listPage(c, {
       ...PAGE,
       label: 'Sessions',
       problem: draft?.problem,
       ...(isMissing && { status: 404 as const }),
-      action: <Views isSessions />,
+      action: <Views isSessions agent={chosen?.agent.name} />,
       before: (
         <>
-          {(agents.length > 0 || !canListAgents(c)) && (
-            <AgentChoice agents={agents} chosen={chosen?.agent} requested={requested} />
-          )}
+          <FilterForm
+            path={SESSIONS}
+            fields={{ agent: agentField(names) }}
+            values={{ agent: chosen?.agent.name ?? requested }}
+          />
           <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
         </>
       ),

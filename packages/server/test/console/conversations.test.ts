@@ -146,7 +146,7 @@ describe(
           waitMs: 0,
         })
         await browser.signedIn(async (page) => {
-          await page.goto(at('/conversations?agent=support'))
+          await page.goto(at('/conversations/sessions?agent=support'))
           await page.getByRole('link', { name: sessionId, exact: true }).click()
           expect(await page.textContent('h1')).toBe(sessionId)
           await page.locator('.answered').getByText('responded').waitFor()
@@ -164,7 +164,7 @@ describe(
       onTestFinished(() => browser.demo.hurry(1))
       await browser.signedIn(async (page) => {
         browser.demo.hurry(10)
-        await page.goto(at('/conversations?agent=support'))
+        await page.goto(at('/conversations/sessions?agent=support'))
         await page.fill('#sessionId', 'a/b session?')
         await page.fill('#message', 'Where is my order 4711?')
         await page.fill('#endUserId', 'customer-7')
@@ -191,7 +191,7 @@ describe(
     it('keeps the contents of a refused form, and names the problem', async () => {
       const { page, complaints } = await browser.visit()
       await page.goto(browser.signInUrl())
-      await page.goto(at('/conversations?agent=support'))
+      await page.goto(at('/conversations/sessions?agent=support'))
       await page.fill('#sessionId', 'a new one')
       await page.fill('#message', 'Hello <b>you</b>')
       await page.click('text=Metadata')

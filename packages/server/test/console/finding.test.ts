@@ -234,13 +234,8 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     const greeting = { sessionId: 'new', message: 'Hello', waitMs: 0 }
     await service.messages.send({ projectId, agent: 'translator', ...greeting })
     await browser.signedIn(async (page) => {
-      await page.goto(at('/conversations?agent='))
-      expect(
-        await page
-          .getByRole('navigation', { name: 'Agents' })
-          .locator('a[aria-current]')
-          .textContent(),
-      ).toBe('translator')
+      await page.goto(at('/conversations/sessions'))
+      expect(await page.locator('#agent').inputValue()).toBe('translator')
     })
   })
 
@@ -251,7 +246,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     await browser.signedIn(
       async (page) => {
         for (const path of [
-          '/conversations?agent=support',
+          '/conversations/sessions?agent=support',
           `/sessions/support?${query}`,
           '/conversations',
           `/messages/${message.id}`,

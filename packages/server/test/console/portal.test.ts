@@ -102,7 +102,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
           '/webhooks',
           `/webhooks/${id}`,
           '/deliveries',
-          '/conversations?agent=',
+          '/conversations/sessions',
           '/keys',
         ]) {
           await page.goto(browser.at(path))

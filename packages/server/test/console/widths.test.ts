@@ -45,8 +45,8 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
       async (page) => {
         for (const path of [
           '/agents',
-          '/conversations?agent=',
-          `/conversations?agent=${name}`,
+          '/conversations/sessions',
+          `/conversations/sessions?agent=${name}`,
           `/agents/${name}/delete`,
           '/webhooks',
           `/webhooks/${id}`,
