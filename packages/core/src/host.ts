@@ -91,6 +91,7 @@ export {
   deliveryStatusOf,
   type RetryPolicy,
 } from './domain/webhooks/delivery.js'
+export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'
 export { recoverySettings, type RecoverySettings } from './domain/webhooks/recovery.js'
 export { sendingSettings } from './domain/webhooks/sending.js'
 export {

@@ -1,5 +1,4 @@
-import type { EventName } from '@org/agent-messaging-core'
-import type { RuntimeKind } from '@org/agent-messaging-core/host'
+import { eventSummaries, type RuntimeKind } from '@org/agent-messaging-core/host'
 import type { RouterRoute } from 'hono/types'
 import { errorSchema } from '../wire/error.js'
 import { eventSchemas } from '../wire/event.js'
@@ -99,23 +98,6 @@ export function openApiDocument(
   }
 }
 
-const summaries: { readonly [Name in EventName]: string } = {
-  'message.responded': 'A message was answered, even if a 200 already carried the answer',
-  'message.failed': 'A message failed and will not be retried',
-  'message.cancelled': 'A message was cancelled',
-  'message.input_required': 'An agent asks a person, and its message waits for the answer',
-  'message.input_reminder': 'A question of an agent will soon expire',
-  'message.input_received': 'A question of an agent was answered',
-  'agent.started': 'An agent started',
-  'agent.stopped': 'An agent stopped',
-  'agent.error': 'An agent failed, or a message failed or was cancelled',
-  'webhook.failing': 'The circuit of another webhook of the project opened',
-  'webhook.recovered': 'The circuit of another webhook of the project is closed again',
-  'webhook.disabled': 'Another webhook of the project was disabled because of its failures',
-  'delivery.exhausted': 'The last attempt of a delivery to another webhook failed',
-  'webhook.test': 'A test event was requested for this webhook',
-}
-
 const eventDescription = `Verify the signature over the raw body before you parse it. Deduplicate by the
 delivery id. Answer 2xx quickly, then do the work. Any other answer is retried with the same id and
 the same bytes, until the schedule ends.`
@@ -130,7 +112,7 @@ function webhooksOf(headerPrefix: string, write: ReturnType<typeof schemaWriter>
         post: {
           operationId: `on${id}`,
           tags: ['Events'],
-          summary: summaries[name],
+          summary: eventSummaries[name],
           description: eventDescription,
           security: [],
           parameters,

@@ -1,4 +1,5 @@
 import { type EventName, type Json } from '@org/agent-messaging-core'
+import { sampleEvent } from '@org/agent-messaging-core/host'
 import type { EventData } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
@@ -118,111 +119,6 @@ type Differing = {
 }[EventName]
 true satisfies [Differing] extends [never] ? true : Differing
 
-const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
-const anAgentId = '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d'
-const aMessage = { messageId, agentId: anAgentId, sessionId: 'first' }
-const webhookId = '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d'
-
-const question: Documented<'message.input_required'> = {
-  ...aMessage,
-  executionPrincipal: { type: 'service' },
-  metadata: { channel: 'C1' },
-  channel: 'C1',
-  input: {
-    id: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d',
-    question: 'Pay 1,200 EUR to ACME?',
-    options: ['approve', 'reject'],
-    askedAt: '2026-11-01T12:00:00.000Z',
-    expiresAt: '2026-11-08T12:00:00.000Z',
-  },
-}
-
-const examples: { readonly [Name in EventName]: Documented<Name> } = {
-  'message.responded': {
-    ...aMessage,
-    response: 'Hello!',
-    executionPrincipal: { type: 'service' },
-    metadata: { channel: 'C1' },
-    channel: 'C1',
-    responseTimeMs: 840,
-    usage: { inputTokens: 12, outputTokens: 3 },
-  },
-  'message.failed': {
-    ...aMessage,
-    error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
-    executionPrincipal: { type: 'service' },
-    metadata: { correlationId: 'ticket-7' },
-    correlationId: 'ticket-7',
-    failedAt: '2026-11-01T12:00:00.000Z',
-  },
-  'message.cancelled': {
-    ...aMessage,
-    executionPrincipal: { type: 'end_user', endUserId: 'user-1' },
-    metadata: {},
-    cancelledAt: '2026-11-01T12:00:00.000Z',
-  },
-  'message.input_required': {
-    ...question,
-    inputUrl: 'https://agents.example.com/inputs/0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d/1f0c…',
-  },
-  'message.input_reminder': question,
-  'message.input_received': {
-    ...question,
-    answer: {
-      value: 'approve',
-      executionPrincipal: { type: 'service' },
-      answeredAt: '2026-11-01T12:05:00.000Z',
-    },
-  },
-  'agent.started': {
-    agentId: anAgentId,
-    runtime: 'http',
-    startedAt: '2026-11-01T12:00:00.000Z',
-  },
-  'agent.stopped': {
-    agentId: anAgentId,
-    runtime: 'http',
-    stoppedAt: '2026-11-01T12:00:00.000Z',
-  },
-  'agent.error': {
-    agentId: anAgentId,
-    error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
-    messageId,
-    sessionId: 'first',
-    executionPrincipal: { type: 'service' },
-    metadata: {},
-  },
-  'webhook.failing': {
-    webhookId,
-    consecutiveFailures: 15,
-    failingSince: '2026-11-01T12:00:00.000Z',
-    circuitOpenUntil: '2026-11-01T12:00:17.000Z',
-    lastAttempt: { outcome: 'unreachable', error: 'connect' },
-  },
-  'webhook.recovered': {
-    webhookId,
-    failingSince: '2026-11-01T12:00:00.000Z',
-    recoveredAt: '2026-11-01T12:34:00.000Z',
-  },
-  'webhook.disabled': {
-    webhookId,
-    reason: 'failing',
-    disabledAt: '2026-11-06T12:00:00.000Z',
-    consecutiveFailures: 31,
-    failingSince: '2026-11-01T12:00:00.000Z',
-  },
-  'delivery.exhausted': {
-    deliveryId: '0198b2c4-3333-7a1b-8c2d-3e4f5a6b7c8d',
-    webhookId,
-    eventId: '0198b2c4-4444-7a1b-8c2d-3e4f5a6b7c8d',
-    event: 'message.responded',
-    attemptCount: 10,
-    lastAttempt: { outcome: 'refused', statusCode: 500 },
-    exhaustedAt: '2026-11-06T12:00:00.000Z',
-  },
-  'webhook.test': { webhookId },
-}
-
 /** Returns `MessageRespondedEvent` for `message.responded`. */
 const idOf = (name: string, suffix = 'Event'): string =>
   `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}${suffix}`
@@ -237,14 +133,7 @@ const eventSchema = (name: EventName) =>
     })
     .meta({
       id: idOf(name),
-      examples: [
-        {
-          event: name,
-          id: '0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d',
-          createdAt: '2026-11-01T12:00:01.000Z',
-          data: examples[name],
-        },
-      ],
+      examples: [sampleEvent(name)],
     })
 
 /** The bodies of deliveries. */
