@@ -1,15 +1,16 @@
 // Runs the samples in Python and Go against a server. Installs their packages first.
 //   node --test samples/python-and-go.test.mjs
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
+import { VERIFICATION } from '../packages/console/dist/webhooks/verification.js'
 import { exampleServer, KEY } from '../scripts/example-server.mjs'
 import { freePort } from '../scripts/free-port.mjs'
 
@@ -116,6 +117,65 @@ async function expectToReceive(command, ...args) {
   assert.equal(output, 'webhook.test\nmessage.responded\n')
 }
 
+/** How to call each check of the console: the body comes on stdin, the headers are in HEADERS. */
+const VERIFIERS = {
+  TypeScript: {
+    file: 'verify.ts',
+    main: `import { readFileSync } from 'node:fs'
+verify(readFileSync(0), JSON.parse(process.env.HEADERS!))`,
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', 'verify.ts'],
+  },
+  Python: {
+    file: 'verify.py',
+    main: `import json, sys
+verify(sys.stdin.buffer.read(), json.loads(os.environ["HEADERS"]))`,
+    command: [python, 'verify.py'],
+  },
+  Go: {
+    file: 'verify.go',
+    others: {
+      'main.go': `package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+)
+
+func main() {
+	var values map[string]string
+	_ = json.Unmarshal([]byte(os.Getenv("HEADERS")), &values)
+	headers := http.Header{}
+	for name, value := range values {
+		headers.Set(name, value)
+	}
+	body, _ := io.ReadAll(os.Stdin)
+	if verify(body, headers) != nil {
+		os.Exit(1)
+	}
+}`,
+    },
+    command: ['go', 'run', '.'],
+  },
+  PHP: {
+    file: 'verify.php',
+    main: "exit(verify(stream_get_contents(STDIN), json_decode(getenv('HEADERS'), true)) ? 0 : 1);",
+    command: ['php', 'verify.php'],
+  },
+}
+
+/** Calls a check of the console in a process of its own. Returns whether the check passed. */
+function passes(language, body, headers) {
+  const { command } = VERIFIERS[language]
+  const env = { ...process.env, WEBHOOK_SECRET: SECRET, HEADERS: JSON.stringify(headers) }
+  const [program, ...args] = command
+  const cwd = path.join(work, `verify-${language}`)
+  const { status, error } = spawnSync(program, args, { cwd, env, input: body })
+  if (error) throw error
+  return status === 0
+}
+
 async function until(read, wanted) {
   for (const end = Date.now() + 100_000; Date.now() < end; await delay(50))
     if ((await read()) === wanted) return
@@ -161,3 +221,35 @@ for (const { language, run } of samples) {
     })
   })
 }
+
+for (const [language, code] of Object.entries(VERIFICATION))
+  it(`the check of the console in ${language} refuses what is not genuine`, async () => {
+    const { file, main = '', others = {} } = VERIFIERS[language]
+    const folder = path.join(work, `verify-${language}`)
+    mkdirSync(folder)
+    symlinkSync(path.join(FOLDER, '../node_modules'), path.join(folder, 'node_modules'))
+    for (const name of ['go.mod', 'go.sum'])
+      copyFileSync(path.join(FOLDER, 'go', name), path.join(folder, name))
+    for (const [name, text] of Object.entries({ ...others, [file]: `${code}\n${main}\n` }))
+      writeFileSync(path.join(folder, name), text)
+    const event = {
+      event: 'message.responded',
+      id: '1',
+      createdAt: '2026-01-01T00:00:00.000Z',
+      data: { response: 'grüß Gott' },
+    }
+    const { body, headers } = await signTestEvent(event, SECRET)
+    const old = await signTestEvent(event, SECRET, { now: Date.now() - 600_000 })
+    const two = { ...headers, 'webhook-signature': `v1,bm8= ${headers['webhook-signature']}` }
+    assert.deepEqual(
+      [
+        passes(language, body, headers),
+        passes(language, body, two),
+        passes(language, `${body} `, headers),
+        passes(language, old.body, old.headers),
+        passes(language, body, { ...headers, 'webhook-signature': '' }),
+        passes(language, body, {}),
+      ],
+      [true, true, false, false, false, false],
+    )
+  })

@@ -2104,6 +2104,8 @@ export interface components {
       readonly permissions?: readonly components['schemas']['PortalPermission'][] | null
       /** @description The seconds from now to the end of the session. If unset: an hour. */
       readonly lifetimeSeconds?: number | null
+      /** @description The customer's name at the top of each page. If unset: the name of the project. */
+      readonly title?: string | null
       /** @description A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`. */
       readonly returnUrl?: string | null
     }
@@ -2113,6 +2115,7 @@ export interface components {
       /** @description Opens the portal once. Shown only in this answer. */
       readonly url: string
       readonly permissions: readonly components['schemas']['PortalPermission'][]
+      readonly title?: string
       readonly returnUrl?: string
       /** Format: date-time */
       readonly createdAt: string

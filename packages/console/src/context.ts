@@ -1,5 +1,5 @@
 import { Hono, type Context } from 'hono'
-import type { Actor, ApiKey, Instant } from '@org/agent-messaging-core'
+import type { Actor, ApiKey, Instant, SubscribableEvent } from '@org/agent-messaging-core'
 import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Sheet } from './parts/sheet.js'
@@ -36,6 +36,8 @@ export type Env = {
     portalId: string | undefined
     /** Present on the pages of a portal session. */
     portal: PortalSession | undefined
+    /** The events that the platform shows to the customer of a portal session. Absent: all. */
+    portalEvents: readonly SubscribableEvent[] | undefined
     /** Counts for the navigation. Absent on pages that need no session. */
     openQuestions: (() => Promise<Count | undefined>) | undefined
     look: Pick<PortalLook, 'name'> & { logoUrl: string | undefined; styleUrl: string | undefined }

@@ -1,4 +1,5 @@
 export type { Console, ConsoleOptions } from './console.js'
 export type { PortalLook } from '@org/agent-messaging-http-kit'
+export type { PortalOptions } from './options.js'
 export { createConsole } from './console.js'
 export { isConsolePath } from './path.js'

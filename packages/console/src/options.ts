@@ -1,4 +1,4 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService, SubscribableEvent } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 import type { PortalLook } from '@org/agent-messaging-http-kit'
 
@@ -30,4 +30,6 @@ export type PortalOptions = {
   readonly look: PortalLook
   /** The origins of pages that can show the portal in a frame. */
   readonly frameOrigins: readonly string[]
+  /** The events that customers see. Absent: all. */
+  readonly events?: readonly SubscribableEvent[] | undefined
 }

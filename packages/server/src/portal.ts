@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import type { PortalLook } from '@org/agent-messaging-console'
+import type { PortalLook, PortalOptions } from '@org/agent-messaging-console'
 import type { PortalPages } from '@org/agent-messaging-adapter-http'
 import { OperatorError } from './operator-error.js'
 
@@ -13,6 +13,8 @@ export type PortalSettings = {
   readonly returnOrigins?: readonly string[] | undefined
   /** Origins whose pages can show the portal in a frame. Default: none. */
   readonly frameOrigins?: readonly string[] | undefined
+  /** Default: all. */
+  readonly events?: PortalOptions['events']
 }
 
 const MAX_LOGO_BYTES = 256 * 1024

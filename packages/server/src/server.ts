@@ -274,6 +274,7 @@ async function consoleOf(
     portal: {
       look,
       frameOrigins: options.portal?.frameOrigins ?? [],
+      events: options.portal?.events,
     },
     onError,
   })

@@ -1,5 +1,6 @@
 import type { PortalPermission } from '@org/agent-messaging-core/host'
 import { refused } from '@org/agent-messaging-testing'
+import type { WebhookSettings } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../../test/scene.js'
 import { pageRoutes } from '../console.js'
@@ -37,6 +38,7 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
   'project:webhooks': [
     'GET /console/webhooks',
     'POST /console/webhooks',
+    'GET /console/webhooks/events',
     'GET /console/webhooks/:id',
     'GET /console/webhooks/:id/:action{rotate|disable|delete}',
     'POST /console/webhooks/:id/test',
@@ -71,6 +73,8 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
   ],
   either: ['GET /console', 'GET /console/search'],
   none: [
+    'GET /console/failures',
+    'GET /console/usage',
     'GET /console/agents',
     'POST /console/agents/:agent/:action{start|stop}',
     'GET /console/agents/:agent/delete',
@@ -399,6 +403,59 @@ describe('the end of a portal session', () => {
     const { path } = await link()
     storage.fail('portals.open')
     expect([(await get(path)).status, (await get(path)).status]).toEqual([503, 303])
+  })
+})
+
+describe('the events of a platform', () => {
+  const EVENTS = ['message.responded', 'message.failed'] as const
+  const ticked = (page: string) =>
+    [...page.matchAll(/name="events" value="([^"]+)"( checked)?/g)].map(
+      ([, event, checked]) => `${event}${checked ?? ''}`,
+    )
+  async function limited() {
+    const s = await portal(['project:webhooks'], { portal: { events: EVENTS } })
+    const { cookie } = await s.enter()
+    const create = async (events: WebhookSettings['events']) => {
+      const url = 'https://crm.example/hooks'
+      const { webhook } = await s.service.webhooks.create({ projectId: s.projectId, url, events })
+      const path = `/console/webhooks/${webhook.id}/edit`
+      const save = async (chosen: readonly string[]) => {
+        const body = new URLSearchParams([['url', url], ...chosen.map((one) => ['events', one])])
+        const headers = { origin: ORIGIN, cookie }
+        await s.pages.fetch(new Request(ORIGIN + path, { method: 'POST', headers, body }))
+        const ref = { projectId: s.projectId, webhookId: webhook.id }
+        return (await s.service.webhooks.get(ref)).events
+      }
+      return { save, shown: async () => ticked(await (await s.get(path, cookie)).text()) }
+    }
+    return { ...s, cookie, create }
+  }
+
+  it('are the only ones that customers see', async () => {
+    const s = await limited()
+    const list = await (await s.get('/console/webhooks', s.cookie)).text()
+    expect(ticked(list)).toEqual(EVENTS.map((event) => `${event} checked`))
+    const samples = await (await s.get('/console/webhooks/events', s.cookie)).text()
+    expect([...samples.matchAll(/<code>([a-z_.]+)<\/code>/g)].map(([, event]) => event)).toEqual([
+      ...EVENTS,
+      'webhook.test',
+    ])
+    const own = await (await s.get('/console/webhooks/events', await s.signIn())).text()
+    expect(own).toContain('<code>delivery.exhausted</code>')
+  })
+
+  it('are chosen without a change of those that customers do not see', async () => {
+    const s = await limited()
+    const mixed = await s.create(['message.responded', 'agent.error'])
+    expect(await mixed.shown()).toEqual(['message.responded checked', 'message.failed'])
+    expect(await mixed.save(['message.failed', 'agent.started'])).toEqual([
+      'message.failed',
+      'agent.error',
+    ])
+    const all = await s.create(['*'])
+    expect(await all.shown()).toEqual(EVENTS.map((event) => `${event} checked`))
+    expect(await all.save(EVENTS)).toEqual(['*'])
+    expect(await all.save(['message.failed'])).toEqual(['message.failed'])
   })
 })
 

@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type MessagingService, type WebhookSettings } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import {
   orUndefined,
@@ -8,6 +8,9 @@ import {
   type WebhookFilter,
 } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
+import { BASE } from '../options.js'
+import { useView } from '../parts/zone.js'
+import { eventChoices, tickedEvents } from './events.js'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {
   Check,
@@ -63,11 +66,9 @@ export const fieldsIn = (form: Form): Typed => ({
   filterMetadata: textIn(form, 'filterMetadata'),
 })
 
-/** The service checks the names of the events. */
-export const settingsOf = ({ url, events, texts }: Typed) => ({
+export const settingsOf = ({ url, texts }: Typed) => ({
   ...settingsIn(webhookSettings, texts),
   url,
-  events: events as WebhookSettings['events'],
 })
 
 const { description, ...others } = webhookSettings
@@ -80,13 +81,6 @@ const URL_FIELD = {
   required: true,
   placeholder: 'https://example.com/hooks',
 } as const
-const EVENTS_FIELD = {
-  label: 'Events',
-  set: ['*', ...EVENT_NAMES].map(
-    (event) =>
-      [event, event === '*' ? 'All events, including future ones' : <code>{event}</code>] as const,
-  ),
-}
 /** The settings that have no place of their own in the form. */
 const OTHERS = Object.fromEntries(
   Object.entries(fieldsOfSettings(others)).filter(([name]) => !(name in SENDING)),
@@ -102,20 +96,33 @@ type FormProps = {
 
 export function WebhookForm({ action, draft, button, children }: FormProps) {
   const { problem, url, events, texts, hasHeaders } = draft
+  const { c } = useView()
+  const expert = Object.entries({ ...texts, ...filterTextsIn(draft) }).filter(
+    ([name]) => !(name in DESCRIPTION),
+  )
   return (
     <PostForm
       action={action}
       problem={problem}
-      fields={{ url: URL_FIELD, ...DESCRIPTION, events: EVENTS_FIELD, ...OTHERS }}
-      values={{ ...texts, url, events }}
+      fields={{
+        url: URL_FIELD,
+        ...DESCRIPTION,
+        events: { label: 'Events', set: eventChoices(c) },
+      }}
+      values={{ ...texts, url, events: tickedEvents(c, events) }}
       button={button}
       beside={children}
     >
-      <WebhookFilterFields {...draft} />
-      <details>
-        <summary>Limits, timeout and retries</summary>
+      <p>
+        <a href={`${BASE}/webhooks/events`}>What each event sends</a>
+      </p>
+      <details open={expert.some(([, text]) => text !== '')}>
+        <summary>Order, filter, limits and retries</summary>
         <div class="stack">
-          <Fields fields={SENDING} values={texts} />
+          <Fields
+            fields={{ ...OTHERS, ...FILTER_FIELDS, ...SENDING }}
+            values={Object.fromEntries(expert)}
+          />
         </div>
       </details>
       {hasHeaders === true && (
@@ -201,16 +208,13 @@ function jsonIn(text: string, otherwise: unknown): unknown {
   }
 }
 
-/** The fields that limit a webhook to some of its events. */
-const WebhookFilterFields = ({ filterAgent, filterSessions, filterMetadata }: FilterTexts) => (
-  <details open={[filterAgent, filterSessions, filterMetadata].some((text) => text !== '')}>
-    <summary>Filter</summary>
-    <div class="stack">
-      <Fields fields={FILTER_FIELDS} values={{ filterAgent, filterSessions, filterMetadata }} />
-    </div>
-  </details>
-)
+const filterTextsIn = ({ filterAgent, filterSessions, filterMetadata }: FilterTexts) => ({
+  filterAgent,
+  filterSessions,
+  filterMetadata,
+})
 
+/** The fields that limit a webhook to some of its events. */
 const FILTER_FIELDS = {
   filterAgent: {
     label: (

@@ -15,10 +15,13 @@ import {
   type WebhookDraft,
   WebhookForm,
 } from './webhook-form.js'
+import { chosenEvents, eventsPage } from './events.js'
 import { webhooksPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
+import { Verification } from './verification.js'
 import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
+import { Post } from '../parts/parts.js'
 
 const MAX_RECENT = 10
 
@@ -33,6 +36,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       const creating = service.webhooks.create({
         actor: c.get('actor'),
         ...settingsOf(fields),
+        events: chosenEvents(c, fields.events),
         ...(await readFilter(service, projectIn(c), fields)),
         projectId: projectIn(c),
       })
@@ -41,6 +45,8 @@ export const webhookRoutes = (d: ConsoleDeps) => {
         (thrown) => webhooksPage(c, d, { ...fields, problem: problemText(errorIn(thrown)) }),
       )
     })
+
+    .get('/webhooks/events', mayManage, eventsPage)
 
     .get('/webhooks/:id', mayManage, (c) => {
       const ref = webhookRef(c)
@@ -123,11 +129,17 @@ function webhookSecretPage(c: PageRequest, { webhook, secret }: NewSecret, title
           without losing any.
         </p>
       )}
-      <p>
+      <Verification />
+      <div class="buttons">
+        {webhook.status.kind === 'enabled' && (
+          <Post to={`/webhooks/${webhook.id}/test`} class="primary">
+            Send test event
+          </Post>
+        )}
         <a class="button" href={path}>
           Done
         </a>
-      </p>
+      </div>
     </>,
   )
 }
@@ -151,10 +163,12 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const form = await c.req.parseBody({ all: true })
       const fields = fieldsIn(form)
       const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
+      const before = await orUndefined(service.webhooks.get(ref))
       const changed = service.webhooks.update({
         ...byActor(c, ref),
         change: {
           ...settingsOf(fields),
+          events: chosenEvents(c, fields.events, before?.events),
           ...headers,
           ...(await readFilter(service, ref.projectId, fields)),
         },

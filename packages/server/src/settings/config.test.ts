@@ -66,6 +66,7 @@ const WRONG: [string, string[]][] = [
   ],
   ['SERVICE_PORTAL_RETURN_ORIGINS', ['app.example.com', 'https://app.example.com/', 'https://a,']],
   ['SERVICE_PORTAL_FRAME_ORIGINS', ['*', 'https://app.example.com/page', 'javascript:0']],
+  ['SERVICE_PORTAL_EVENTS', ['message.*', 'message.responded,', 'webhook.test']],
   ['SERVICE_CORS_ORIGINS', ['*', 'app.example.com', 'https://app.example.com/']],
   ['SERVICE_HEADER_PREFIX', ['X Service', 'X:Service', 'Ä']],
   ['SERVICE_LOG_LEVEL', ['verbose', 'INFO']],

@@ -35,6 +35,7 @@ function configOf(env: Environment) {
       accent: env.SERVICE_PORTAL_ACCENT,
       returnOrigins: env.SERVICE_PORTAL_RETURN_ORIGINS,
       frameOrigins: env.SERVICE_PORTAL_FRAME_ORIGINS,
+      events: env.SERVICE_PORTAL_EVENTS,
     },
     corsOrigins: env.SERVICE_CORS_ORIGINS,
     endpoints: env.SERVICE_ENDPOINTS,

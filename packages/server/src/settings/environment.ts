@@ -1,6 +1,7 @@
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import * as value from './config-values.js'
+import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { ENDPOINT_NAMES } from '@org/agent-messaging-node/endpoints'
 
 /** Documentation of a variable. `allowed` completes the sentence "the variable must be …". */
@@ -167,6 +168,11 @@ export const environment = z.object({
   SERVICE_PORTAL_FRAME_ORIGINS: optional(
     'Origins whose pages can show the portal in a frame. If unset: none.',
     ...ORIGINS,
+  ),
+  SERVICE_PORTAL_EVENTS: optional(
+    'Events that customers see in the portal. If unset: all.',
+    value.names(EVENT_NAMES),
+    'names of events, separated by commas',
   ),
   SERVICE_CORS_ORIGINS: optional(
     'Origins of web pages that can call the API and the endpoints, with a session token. If unset: none.',

@@ -195,7 +195,7 @@ describe(
         await page.fill('#description', 'The second one')
         await page.getByLabel('All events, including future ones').uncheck()
         await page.getByLabel('agent.error').check()
-        await page.getByText('Limits, timeout and retries').click()
+        await page.getByText('Order, filter, limits and retries').click()
         await page.getByLabel('Most requests at a time').fill('3')
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByText('The changes were saved').waitFor()
