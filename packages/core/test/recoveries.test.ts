@@ -139,6 +139,29 @@ describe('a recovery', () => {
     expect(await stored(again.id)).toMatchObject({ state: { kind: 'done' }, delivered: 1 })
   })
 
+  it('tries one and sends the others in one pass', async () => {
+    const { service, projectId, stored, work } = await afterFailures(3, true)
+    const { id } = await service.recoveries.start({ projectId, tryFirst: true })
+    await work()
+    expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, delivered: 3 })
+  })
+
+  it('pauses in one pass, and ends if nobody decides within the retention', async () => {
+    const { service, projectId, stored, work, sender, clock } = await afterFailures(3, true)
+    sender.script(refused(500))
+    const { id } = await service.recoveries.start({ projectId, tryFirst: true })
+    await work()
+    expect(await stored(id)).toMatchObject({ state: { kind: 'paused' }, exhausted: 1 })
+    await clock.advance(30 * 86_400_000)
+    await work()
+    expect(await stored(id)).toMatchObject({ state: { kind: 'paused' } })
+    await clock.advance(1)
+    await work()
+    expect(await stored(id)).toMatchObject({
+      state: { kind: 'cancelled', finishedAt: clock.now() },
+    })
+  })
+
   it('shows the attempt that paused it, also after a later one was accepted', async () => {
     const { service, projectId, sender, stored, clock } = await afterFailures(2)
     sender.script(refused(503))

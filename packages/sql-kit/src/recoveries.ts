@@ -17,6 +17,7 @@ import {
   type RecoveryRow,
   type RecoveryStore,
   type RecoveryTask,
+  type Settlement,
   type Tries,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
@@ -43,15 +44,19 @@ const lock = sql<Ref, RecoveryRow>(
 /** The deliveries that count for a recovery `r`. */
 const counted = ({ schema }: Dialect): string =>
   `from ${schema}deliveries d where d.recovery_seq = r.seq`
+/** The deliveries that have left a recovery `r`. */
+const left = ({ schema }: Dialect): string =>
+  `from ${schema}recovery_leavers l where l.recovery_seq = r.seq`
 const countOpen = (d: Dialect, which: string): string =>
   `case when r.delivered is not null then 0 else (
     select count(*) ${counted(d)} and d.state in ('pending', 'sending') and ${which}) end`
 const countEnded = (d: Dialect, state: string): string =>
   `coalesce(r.${state}, (select count(*) ${counted(d)} and d.state = '${state}') + (
-    select count(*) from ${d.schema}recovery_leavers l
-    where l.recovery_seq = r.seq and l.state = '${state}')) as ${state}`
+    select count(*) ${left(d)} and l.state = '${state}')) as ${state}`
 const anOpen = (d: Dialect): string =>
   `exists (select 1 ${counted(d)} and d.state in ('pending', 'sending'))`
+const whenEnded = (d: Dialect, select: string): string =>
+  `case when r.state = 'sending' and not ${anOpen(d)} then (${select}) end`
 /** The tries go from the newest delivery to the oldest. */
 const lastTry = (d: Dialect, column: string): string =>
   `case when r.state = 'paused' then (
@@ -66,13 +71,24 @@ const selectCounted = (d: Dialect): string => `
     ${countOpen(d, 'd.attempt_count <= d.recovery_attempts')} as waiting,
     ${countOpen(d, 'd.attempt_count > d.recovery_attempts')} as failing,
     ${['delivered', 'exhausted', 'cancelled'].map((state) => countEnded(d, state)).join()},
-    case when r.state = 'sending' and not ${anOpen(d)} then (
-      select max(d.finished_at + 0) ${counted(d)}) end as "lastEndAt",
+    ${whenEnded(d, `select max(d.finished_at + 0) ${counted(d)}`)} as "lastEndAt",
+    ${whenEnded(d, `select max(l.finished_at) ${left(d)}`)} as "lastLeftAt",
     ${lastTry(d, 'd.id')} as "triedDeliveryId",
     ${lastTry(d, 'd.recovery_attempts + 1')} as "triedAttempt"
   from ${d.schema}recoveries r`
 const ofProject = (d: Dialect): string => `${selectCounted(d)} where r.project_id = @projectId`
 export const countedRecovery = sql<Ref, CountedRecoveryRow>((d) => `${ofProject(d)} and r.id = @id`)
+/** An update by another transaction ends its pause. */
+const cancelPaused = sql<Settlement>(
+  ({ schema, among }) => `
+    update ${schema}recoveries set state = 'cancelled', finished_at = @now
+    where state = 'paused' and ${among(
+      'seq',
+      `select seq from ${schema}recoveries
+      where state = 'paused' and last_page_at < @pausedBefore
+      order by last_page_at ${atMost('@limit')}`,
+    )}`,
+)
 export const unsettledRecoveries = sql<{ readonly limit: number }, CountedRecoveryRow>(
   (d) => `
     ${selectCounted(d)} where r.delivered is null and r.state not in ('running', 'trying', 'paused')
@@ -85,9 +101,14 @@ const settle = sql<Settled>(
       delivered = @delivered, exhausted = @exhausted, cancelled = @cancelled
     where seq = @seq`,
 )
-const forgetLeavers = sql<{ readonly seqs: readonly number[] }>(
-  ({ schema, oneOf }) =>
-    `delete from ${schema}recovery_leavers where ${oneOf('recovery_seq', 'seqs', 'bigint')}`,
+const forgetLeavers = sql<Purge>(
+  (d) => `
+    delete from ${d.schema}recovery_leavers where ${d.among(
+      'seq',
+      `select l.seq from ${d.schema}recoveries r
+        ${d.join} ${d.schema}recovery_leavers l on l.recovery_seq = r.seq
+      where r.delivered is not null and r.finished_at is not null ${atMost('@limit')}`,
+    )}`,
 )
 /** The row's lock is the claim of the page. It ends with the commit, or with the connection. */
 const next = sql<object, RecoveryRow>(
@@ -121,19 +142,38 @@ const insert = sql<Columns>(
 const update = sql<Columns>(
   ({ schema }) => `update ${schema}recoveries set ${assignments(RECOVERY_UPDATE)} where id = @id`,
 )
-const purge = sql<Purge, Seq>(
+const purge = sql<Purge>(
   ({ schema, among }) => `
     delete from ${schema}recoveries where ${among(
       'seq',
       `select seq from ${schema}recoveries
       where finished_at < @finishedBefore and delivered is not null
       order by finished_at ${atMost('@limit')}`,
-    )} returning seq`,
+    )}`,
 )
 
 function* save(recovery: RecoveryTask, now: Instant): Operation<RecoveryTask> {
   yield* run(update, recoveryColumns(recovery, now))
   return recovery
+}
+
+/** Deliveries that one list counts. Counting them takes about 20 ms. */
+const MOST_COUNTED = 100_000
+type Cost = { readonly id: string; readonly cost: number }
+const costs = pagesOf<Cost, Cost>(
+  'recoveries',
+  ({ schema }) => `
+    select id, case when delivered is null then redelivered else 0 end as cost
+    from ${schema}recoveries where project_id = @projectId`,
+  (row) => row,
+)
+const counts = pagesOf('recoveries', ofProject, toRecovery)
+
+/** Returns the number of rows that a list can count, at least 1. */
+function withinCost(rows: readonly Cost[]): number {
+  let sum = 0
+  const end = rows.findIndex(({ cost }) => (sum += cost) > MOST_COUNTED)
+  return Math.max(1, end === -1 ? rows.length : end)
 }
 
 export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
@@ -149,7 +189,10 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     const row = yield* one(countedRecovery, { projectId, id })
     return row && toRecovery(row)
   }),
-  list: read(pagesOf('recoveries', ofProject, toRecovery)),
+  list: read(function* (projectId, page) {
+    const { data } = yield* costs(projectId, page)
+    return yield* counts(projectId, { ...page, limit: withinCost(data) })
+  }),
   decide: write(function* (projectId, id, decision, now, audit) {
     const ref = { projectId, id }
     const row = yield* one(lock, ref)
@@ -188,6 +231,7 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
   }),
   settle: write(function* (step) {
+    yield* run(cancelPaused, step)
     const settled = (yield* all(unsettledRecoveries, step)).map((row) => ({
       row,
       recovery: toRecovery(row),
@@ -198,13 +242,11 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
       const finishedAt = finishedAtOf(state)
       yield* run(settle, { seq, state: state.kind, finishedAt, delivered, exhausted, cancelled })
     }
-    const seqs = settled.map(({ row }) => row.seq)
-    if (seqs.length > 0) yield* run(forgetLeavers, { seqs })
     return settled.map(({ recovery }) => recovery)
   }),
   purge: write(function* (before) {
-    const seqs = (yield* all(purge, before)).map(({ seq }) => seq)
-    if (seqs.length > 0) yield* run(forgetLeavers, { seqs })
-    return seqs.length
+    const forgotten = yield* run(forgetLeavers, before)
+    const limit = before.limit - forgotten
+    return forgotten + (limit > 0 ? yield* run(purge, { ...before, limit }) : 0)
   }),
 })

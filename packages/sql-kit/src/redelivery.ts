@@ -21,7 +21,7 @@ import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
 import { deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
 import type { Dialect } from './dialect.js'
-import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { selectWebhook } from './webhook-rows.js'
 
 type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
@@ -41,9 +41,9 @@ const makeDue = sql<{ readonly changes: string }>(
   ({ schema, setState, records }) => `
     update ${schema}deliveries as d
     set ${setState('pending')}, step = next.step, due_at = next.due_at, resume_at = next.resume_at,
-      recovery_seq = coalesce(next.recovery_seq, d.recovery_seq),
-      recovery_attempts = case when next.recovery_seq is null then d.recovery_attempts
-        else d.attempt_count end,
+      recovery_seq = case when next.leaves then next.recovery_seq else d.recovery_seq end,
+      recovery_attempts = case when not next.leaves then d.recovery_attempts
+        when next.recovery_seq is not null then d.attempt_count end,
       finished_at = null, cancelled_reason = null,
       order_key = case when next.keeps_order then d.order_key end
     from ${records('changes', {
@@ -52,6 +52,7 @@ const makeDue = sql<{ readonly changes: string }>(
       due_at: 'bigint',
       resume_at: 'bigint',
       keeps_order: 'boolean',
+      leaves: 'boolean',
       recovery_seq: 'bigint',
     })} as next where d.id = next.id`,
 )
@@ -100,18 +101,27 @@ export function* testedWebhook(
 }
 
 /**
- * Lets older recoveries keep the count of deliveries `d` that a newer one counts, or that are about
- * to be deleted. A new row waits for no page of the older recovery.
+ * Lets recoveries keep the count of deliveries `d` that leave them. A new row waits for no page of
+ * the recovery.
  */
 const leave = <P extends object>(which: (d: Dialect) => string) =>
   sql<P>(
     (d) => `
-      insert into ${d.schema}recovery_leavers (recovery_seq, state)
-      select d.recovery_seq, case when d.finished_at is null then 'cancelled' else d.state end
+      insert into ${d.schema}recovery_leavers (recovery_seq, state, finished_at)
+      select d.recovery_seq, case when d.finished_at is null then 'cancelled' else d.state end,
+        d.finished_at
       from ${d.schema}deliveries d ${d.join} ${d.schema}recoveries r on r.seq = d.recovery_seq
       where ${which(d)} and r.delivered is null`,
   )
-const leaveForNewer = leave<{ readonly ids: readonly string[] }>((d) => d.oneOf('d.id', 'ids'))
+type Ids = { readonly ids: readonly string[] }
+const leaveByIds = leave<Ids>((d) => d.oneOf('d.id', 'ids'))
+/** Deliveries that have ended, of recoveries that send. So a recovery that is done stays done. */
+const ended = sql<Ids, { readonly id: string }>(
+  (d) => `
+    select d.id from ${d.schema}deliveries d
+      ${d.join} ${d.schema}recoveries r on r.seq = d.recovery_seq
+    where ${d.oneOf('d.id', 'ids')} and d.finished_at is not null and r.state = 'sending'`,
+)
 export const leaveDeleted = leave<{ readonly seqs: readonly number[] }>((d) =>
   d.oneOf('d.seq', 'seqs', 'bigint'),
 )
@@ -122,7 +132,10 @@ type Counting = {
   readonly isTry: boolean
 }
 
-/** `DeliveryStore.redeliver`. A recovery counts the deliveries from then on. */
+/**
+ * `DeliveryStore.redeliver`. A recovery counts the deliveries from then on. Without one, those that
+ * have ended leave their recovery.
+ */
 export function* redeliver(
   filter: RedeliverFilter,
   page: PageOf,
@@ -145,8 +158,11 @@ export function* redeliver(
     const recovery_seq = recovery?.seq
     return [{ id, step, due_at: nextAttemptAt, resume_at: resumeAt, keeps_order, recovery_seq }]
   })
-  if (recovery) yield* run(leaveForNewer, { ids: changed.map(({ id }) => id) })
-  yield* run(makeDue, { changes: JSON.stringify(changed) })
+  const ids = changed.map(({ id }) => id)
+  const leaving = recovery ? ids : (yield* all(ended, { ids })).map(({ id }) => id)
+  if (leaving.length > 0) yield* run(leaveByIds, { ids: leaving })
+  const changes = changed.map((one) => ({ ...one, leaves: leaving.includes(one.id) }))
+  yield* run(makeDue, { changes: JSON.stringify(changes) })
   if (changed.length > 0) yield* record(audit)
   return { matched: data.length, count: changed.length, nextCursor }
 }

@@ -352,16 +352,20 @@ create index recoveries_running on agent_messaging.recoveries (last_page_at, seq
   where state in ('running', 'trying');
 create index recoveries_unsettled on agent_messaging.recoveries (seq)
   where delivered is null and state not in ('running', 'trying', 'paused');
+create index recoveries_paused on agent_messaging.recoveries (last_page_at) where state = 'paused';
 create index recoveries_finished on agent_messaging.recoveries (finished_at)
   where finished_at is not null;
 
--- Deliveries that a newer recovery made due, or that were deleted, until their recovery is settled.
+-- Deliveries that left their recovery: a newer recovery or a person made them due, or they were
+-- deleted. The settled recovery has their counts.
 create table agent_messaging.recovery_leavers (
   seq bigint generated always as identity primary key,
   recovery_seq bigint not null,
-  state text not null
+  state text not null,
+  finished_at bigint
 );
-create index recovery_leavers_recovery on agent_messaging.recovery_leavers (recovery_seq, state);
+create index recovery_leavers_recovery on agent_messaging.recovery_leavers
+  (recovery_seq, state, finished_at);
 
 -- The log of changes. An entry names fields, never values.
 create table agent_messaging.audit_log (

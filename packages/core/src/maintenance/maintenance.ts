@@ -79,7 +79,9 @@ export function createMaintenance(
       ),
       await purged(purgeMessages, Math.min(now - retention.messagesMs, counted.until)),
       await steps(() => messages.sweep({ limit: STEP })),
-      await purged((purge) => recoveries.purge(purge), now - retention.deliveriesMs),
+      await steps(() =>
+        recoveries.purge({ finishedBefore: atLeast0(now - retention.deliveriesMs), limit: STEP }),
+      ),
       await purged((purge) => audit.purge(purge), now - retention.deliveriesMs),
       await purged(
         ({ finishedBefore, limit }) => events.purge({ createdBefore: finishedBefore, limit }),

@@ -50,6 +50,11 @@ export const runPass =
     let maintained: Maintained | undefined
     let isRecovered = false
 
+    /** An attempt can be the one that a recovery tries first. */
+    const lookForRecoveries = () => {
+      isRecovered = false
+    }
+
     function follow(work: Promise<void>): void {
       underWay.add(work)
       void work.then(() => {
@@ -73,7 +78,8 @@ export const runPass =
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
-      for (const work of [...runs, ...attempts, ...(await d.eventListeners.tick())]) follow(work)
+      const sent = attempts.map((work) => work.then(lookForRecoveries))
+      for (const work of [...runs, ...sent, ...(await d.eventListeners.tick())]) follow(work)
       // Work that ended in this round can have made other work due.
       const isTidy = isDone && isRecovered
       if (underWay.size === 0 && isTidy && !nap.signal.aborted) break

@@ -47,13 +47,22 @@ export interface RecoveryStore {
    */
   advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
   /**
-   * Stores the counts of up to `limit` recoveries that do not run and have no open delivery, and
-   * ends them as `recoveryState` says. Later changes of their deliveries do not change the counts.
-   * Returns these recoveries.
+   * Cancels up to `limit` recoveries that were paused before `pausedBefore`. Stores the counts of up
+   * to `limit` recoveries that do not run and have no open delivery, and ends them as
+   * `recoveryState` says. Later changes of their deliveries do not change the counts. Returns these
+   * recoveries.
    */
-  settle(step: { readonly limit: number }): Stored<readonly Recovery[]>
-  /** Deletes settled recoveries. Returns their number. */
+  settle(step: Settlement): Stored<readonly Recovery[]>
+  /**
+   * Deletes settled recoveries, and rows that only their counts needed. Returns the number of rows.
+   */
   purge(purge: Purge): Stored<number>
+}
+
+export type Settlement = {
+  readonly limit: number
+  readonly now: Instant
+  readonly pausedBefore: Instant
 }
 
 /** The reads return the counts and the state of their moment. */

@@ -210,7 +210,7 @@ export type {
   SessionsOf,
 } from '../ports/message-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
-export type { RecoveryStore, RecoveryTask } from '../ports/recovery-store.js'
+export type { RecoveryStore, RecoveryTask, Settlement } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, HostTransaction, Storage, TakenOver } from '../ports/storage.js'
 export {

@@ -8,10 +8,14 @@ import type { Recovery, RecoveryFilter, RecoveryTask } from '../ports/recovery-s
 /** `lastPageAt` gives the running recoveries their turns. At first it is the creation time. */
 export type RecoveryRow = ReturnType<typeof recoveryColumns> & { readonly seq: number }
 
-/** `lastEndAt` is the last end of a delivery. Columns that are not needed are null. */
+/**
+ * `lastEndAt` and `lastLeftAt` are the last ends of a delivery, of one that left the recovery too.
+ * Columns that are not needed are null.
+ */
 export type CountedRecoveryRow = RecoveryRow &
   RecoveryCounts & {
     readonly lastEndAt: number | null
+    readonly lastLeftAt: number | null
     readonly triedDeliveryId: string | null
     readonly triedAttempt: number | null
   }
@@ -56,7 +60,7 @@ export function toRecovery(row: CountedRecoveryRow): Recovery {
   const task = toRecoveryTask(row)
   const { waiting, failing, delivered, exhausted, cancelled, triedDeliveryId, triedAttempt } = row
   const counts = { waiting, failing, delivered, exhausted, cancelled }
-  const lastEndAt = Math.max(row.lastPageAt, row.lastEndAt ?? 0)
+  const lastEndAt = Math.max(row.lastPageAt, row.lastEndAt ?? 0, row.lastLeftAt ?? 0)
   const state = recoveryState(task.state, counts, lastEndAt)
   return {
     ...task,

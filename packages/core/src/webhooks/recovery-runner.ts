@@ -24,10 +24,11 @@ const TRY_INTERVAL_MS = 250
 /** Deliveries per commit. Other writes run between two commits. */
 const PAGE = 200
 const MOST_PAGES = 10
+/** One per commit, because each one counts its deliveries. */
 const MOST_SETTLED = 20
 
 export function createRecoveryRunner(
-  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'stopping'>,
+  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy' | 'stopping'>,
   deliverySender: Pick<DeliverySender, 'wake'>,
 ): RecoveryRunner {
   /** A recovery waits for its first attempt. Elapsed time. */
@@ -43,8 +44,14 @@ export function createRecoveryRunner(
     })
 
   async function settle(): Promise<void> {
-    const settled = await d.storage.recoveries.settle({ limit: MOST_SETTLED })
-    valueOr(d, settled, []).forEach(report)
+    const now = d.clock.now()
+    const pausedBefore = Math.max(0, now - d.policy.retention.deliveriesMs)
+    for (let n = 0; n < MOST_SETTLED; n++) {
+      const settled = await d.storage.recoveries.settle({ limit: 1, now, pausedBefore })
+      const [one] = valueOr(d, settled, [])
+      if (!one) break
+      report(one)
+    }
   }
 
   function report({ id, projectId, filter: _, createdAt: __, state, ...counts }: Recovery): void {

@@ -133,9 +133,11 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const changed = data.filter((delivery) => {
       const state = decide(delivery)
       const row = this.#memory.deliveries.get(delivery.id)
-      if (row && state && recovery) {
+      const leaves = recovery ?? (!isOpen(delivery.state) && this.#isSending(row?.recovery))
+      if (row && state && leaves) {
         leaveRecovery(this.#memory, row)
-        row.recovery = { id: recovery.id, attempts: delivery.attemptCount }
+        delete row.recovery
+        if (recovery) row.recovery = { id: recovery.id, attempts: delivery.attemptCount }
       }
       if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined
@@ -423,6 +425,10 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     if (!webhook) return
     const health = readyToProbe(webhook.health, now)
     this.#memory.webhooks.set(webhookId, { ...webhook, health })
+  }
+
+  #isSending(recovery: DeliveryRow['recovery']): boolean {
+    return this.#memory.recoveries.get(recovery?.id ?? '')?.task.state.kind === 'sending'
   }
 
   #remove(removed: readonly WebhookDelivery[]): void {

@@ -32,15 +32,14 @@ export function finishedAt(state: DeliveryState): Instant {
   }
 }
 
-/**
- * Lets the older recovery keep the count of a delivery that a newer one counts, or that is about to
- * be deleted.
- */
+/** Lets the recovery keep the count of a delivery that leaves it. */
 export function leaveRecovery({ recoveries }: Memory, { recovery, delivery }: DeliveryRow): void {
   const older = recoveries.get(recovery?.id ?? '')
   const { kind } = delivery.state
   const isEnded = kind === 'delivered' || kind === 'exhausted'
-  if (older && !older.settled) older.leavers.push(isEnded ? kind : 'cancelled')
+  const end = isOpen(delivery.state) ? 0 : finishedAt(delivery.state)
+  if (older && !older.settled)
+    older.leavers.push({ kind: isEnded ? kind : 'cancelled', finishedAt: end })
 }
 
 export function removeDelivery(memory: Memory, id: string): void {

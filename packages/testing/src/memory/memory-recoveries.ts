@@ -10,6 +10,7 @@ import {
   type PageOf,
   type Tries,
   type Purge,
+  type Settlement,
 } from '@org/agent-messaging-core/storage'
 import type { MemoryDeliveries } from './memory-deliveries.js'
 import { finishedAt, isOpen } from './memory-delivery-rows.js'
@@ -84,7 +85,12 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     return this.#save(row, { id, projectId, filter, createdAt, ...progress }, now)
   }
 
-  settle({ limit }: { limit: number }): Recovery[] {
+  settle({ limit, now, pausedBefore }: Settlement): Recovery[] {
+    const state = { kind: 'cancelled', finishedAt: now } as const
+    this.#rows()
+      .filter(({ task, lastPageAt }) => task.state.kind === 'paused' && lastPageAt < pausedBefore)
+      .slice(0, limit)
+      .forEach((row) => this.#save(row, { ...row.task, state }, row.lastPageAt))
     const ended = this.#rows()
       .filter((row) => !row.settled && !isSearching(row))
       .map((row) => ({ row, settled: this.#counted(row) }))
@@ -119,7 +125,7 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     const attempted = this.#deliveriesOf(row).filter(
       ({ attemptCount, before }) => attemptCount > before,
     )
-    const left = row.leavers.filter((kind) => kind !== 'cancelled')
+    const left = row.leavers.filter(({ kind }) => kind !== 'cancelled')
     return {
       delivered: this.#counted(row).delivered,
       attempted: attempted.length + left.length,
@@ -137,7 +143,7 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     if (settled) return settled
     const rows = this.#deliveriesOf(row)
     const open = rows.filter(({ state }) => isOpen(state))
-    const ended = [...leavers, ...rows.map(({ state }) => state.kind)]
+    const ended = [...leavers, ...rows.map(({ state }) => state)].map(({ kind }) => kind)
     const waiting = open.filter(({ attemptCount, before }) => attemptCount <= before).length
     const counts = {
       waiting,
@@ -146,7 +152,11 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
       exhausted: ended.filter((kind) => kind === 'exhausted').length,
       cancelled: ended.filter((kind) => kind === 'cancelled').length,
     }
-    const lastEndAt = Math.max(lastPageAt, ...rows.map(({ state }) => finishedAt(state)))
+    const ends = [
+      ...leavers.map((one) => one.finishedAt),
+      ...rows.map((one) => finishedAt(one.state)),
+    ]
+    const lastEndAt = Math.max(lastPageAt, ...ends)
     const state = recoveryState(task.state, counts, lastEndAt)
     const tried = state.kind === 'paused' ? rows[0] : undefined
     return {

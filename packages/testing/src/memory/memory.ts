@@ -83,11 +83,11 @@ export type MessageRow = {
   readonly earlierTurns?: readonly EarlierTurn[]
   readonly pastRuns: PastRun[]
 }
-/** `leavers`: deliveries that a newer recovery made due, or that were deleted, by their end. */
+/** `leavers`: deliveries that left the recovery, by their end. */
 export type RecoveryRow = {
   readonly task: RecoveryTask
   readonly lastPageAt: Instant
-  readonly leavers: ('delivered' | 'exhausted' | 'cancelled')[]
+  readonly leavers: { kind: 'delivered' | 'exhausted' | 'cancelled'; finishedAt: Instant }[]
   readonly settled?: Recovery
 }
 export type DeliveryRow = {

@@ -317,16 +317,20 @@ create index recoveries_running on recoveries (last_page_at)
   where state in ('running', 'trying');
 create index recoveries_unsettled on recoveries (seq)
   where delivered is null and state not in ('running', 'trying', 'paused');
+create index recoveries_paused on recoveries (last_page_at) where state = 'paused';
 create index recoveries_finished on recoveries (finished_at)
   where finished_at is not null;
 
--- Deliveries that a newer recovery made due, or that were deleted, until their recovery is settled.
+-- Deliveries that left their recovery: a newer recovery or a person made them due, or they were
+-- deleted. The settled recovery has their counts.
 create table recovery_leavers (
   seq integer primary key,
   recovery_seq integer not null,
-  state text not null
+  state text not null,
+  finished_at integer
 ) strict;
-create index recovery_leavers_recovery on recovery_leavers (recovery_seq, state);
+create index recovery_leavers_recovery on recovery_leavers
+  (recovery_seq, state, finished_at);
 
 -- The log of changes. An entry names fields, never values.
 create table audit_log (

@@ -13,6 +13,7 @@ import type { UnwrappedStorage } from '../unwrapped.js'
 
 const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS }
 const later = NOW + MINUTE
+const SETTLE = { limit: 9, now: later, pausedBefore: 0 }
 
 /** Makes `count` exhausted deliveries of one webhook, and returns the webhook. */
 async function exhausted(storage: UnwrappedStorage, scene: Scene, count: number) {
@@ -201,7 +202,7 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await recoveries.advance({ limit: 9, now: later })).toBeUndefined()
     expect(await recoveries.decide(PROJECT_ID, id, 'continue', later)).toBe('too_late')
     await recordEnd(storage, first, deliveredAt(later))
-    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await recoveries.settle(SETTLE)).toEqual([])
     await advanceAll(storage, 100)
     expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
       state: { kind: 'sending' },
@@ -226,12 +227,32 @@ export function recoveriesSuite(it: StorageTest): void {
       failing: 1,
     })
     expect(await recoveries.create(aRecovery(), 1)).toBe('limit_reached')
-    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await recoveries.settle(SETTLE)).toEqual([])
     expect(await recoveries.decide(PROJECT_ID, id, 'continue', later)).toMatchObject({
       state: { kind: 'running' },
     })
     await advanceAll(storage, 100)
     expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ redelivered: 3, waiting: 2 })
+  })
+
+  it('is cancelled when nobody decides in time', async ({ storage, scene }) => {
+    const { recoveries } = storage
+    await exhausted(storage, scene, 2)
+    const { id } = await created(storage, { state: { kind: 'trying' } })
+    await advanceAll(storage, 100)
+    const [first] = await claimAll(storage)
+    if (!first) throw new Error('no delivery was claimed')
+    await recordEnd(storage, first, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
+    await recoveries.advance({ limit: 9, now: later + 5 })
+    const at = later + 2 * MINUTE
+    expect(await recoveries.settle({ limit: 9, now: at, pausedBefore: later + 5 })).toEqual([])
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ state: { kind: 'paused' } })
+    expect(await recoveries.settle({ limit: 9, now: at, pausedBefore: later + 6 })).toEqual([])
+    const cancelled = { state: { kind: 'cancelled', finishedAt: at } }
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ ...cancelled, failing: 1 })
+    expect(await recoveries.create(aRecovery(), 1)).toBe('created')
+    await storage.deliveries.cancel(PROJECT_ID, first.delivery.id, at)
+    expect(await recoveries.settle(SETTLE)).toMatchObject([{ id, ...cancelled, cancelled: 1 }])
   })
 
   it('tries the first that is not due, and lets only its webhook be probed', async ({
@@ -376,7 +397,7 @@ export function recoveriesSuite(it: StorageTest): void {
       exhausted: 1,
       cancelled: 1,
     })
-    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await storage.recoveries.settle(SETTLE)).toEqual([])
     await recordEnd(storage, five, deliveredAt(later + 3))
     expect(await read()).toMatchObject({ waiting: 0, failing: 1, delivered: 2 })
     const [last] = await claimAll(storage, later + 2 * MINUTE)
@@ -393,10 +414,36 @@ export function recoveriesSuite(it: StorageTest): void {
       state: { kind: 'done', finishedAt: later + 2 * MINUTE },
     }
     expect(await read()).toEqual(done)
-    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([done])
-    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await storage.recoveries.settle(SETTLE)).toEqual([done])
+    expect(await storage.recoveries.settle(SETTLE)).toEqual([])
     const named = { projectId: PROJECT_ID, deliveryId: one.delivery.id }
     await storage.deliveries.redeliver(named, { limit: 1 }, later)
+    expect(await read()).toEqual(done)
+  })
+
+  it('stays done, although its deliveries are sent again before it is settled', async ({
+    storage,
+    scene,
+  }) => {
+    const { claimed, read } = await sending(storage, scene, 3)
+    const [one, two, three] = claimed
+    if (!one || !two || !three) throw new Error('no delivery was claimed')
+    await recordEnd(storage, one, deliveredAt(later + 9))
+    await recordEnd(storage, two, exhaustedAt(later + 3))
+    await recordEnd(storage, three, deliveredAt(later + 2))
+    const done = await read()
+    expect(done).toMatchObject({
+      state: { kind: 'done', finishedAt: later + 9 },
+      delivered: 2,
+      exhausted: 1,
+    })
+    const named = { projectId: PROJECT_ID, deliveryId: one.delivery.id }
+    await storage.deliveries.redeliver(named, { limit: 1 }, later + 10)
+    expect(await read()).toEqual(done)
+    await created(storage, { filter: { status: 'delivered', createdBefore: later } })
+    await advanceAll(storage, 100)
+    expect(await read()).toEqual(done)
+    expect(await storage.recoveries.settle(SETTLE)).toEqual([done])
     expect(await read()).toEqual(done)
   })
 
@@ -430,11 +477,13 @@ export function recoveriesSuite(it: StorageTest): void {
       delivered: 2,
       state: { kind: 'done', finishedAt: later + 1 },
     })
-    await storage.recoveries.settle({ limit: 9 })
+    await storage.recoveries.settle(SETTLE)
     await storage.deliveries.purge({ finishedBefore: later + 2, limit: 9 })
     expect(await read()).toMatchObject({ delivered: 2, exhausted: 1 })
-    expect(await storage.recoveries.purge({ finishedBefore: later + 2, limit: 9 })).toBe(1)
+    for (let n = 0; n < 3; n++)
+      await storage.recoveries.purge({ finishedBefore: later + 2, limit: 1 })
     expect(await storage.recoveries.get(PROJECT_ID, recovery.id)).toBeUndefined()
+    expect(await storage.recoveries.purge({ finishedBefore: later + 2, limit: 1 })).toBe(0)
   })
 
   it('is settled once, in any number of processes', async ({ storage, second, scene }) => {
@@ -442,9 +491,9 @@ export function recoveriesSuite(it: StorageTest): void {
     const all = [await created(storage), await created(storage)]
     await advanceAll(storage, 100)
     const settled = await Promise.all(
-      [storage, second ?? storage].map(({ recoveries }) => recoveries.settle({ limit: 9 })),
+      [storage, second ?? storage].map(({ recoveries }) => recoveries.settle(SETTLE)),
     )
-    const ids = [...settled.flat(), ...(await storage.recoveries.settle({ limit: 9 }))]
+    const ids = [...settled.flat(), ...(await storage.recoveries.settle(SETTLE))]
     expect(ids.map(({ id }) => id).toSorted()).toEqual(all.map(({ id }) => id).toSorted())
   })
 
@@ -462,11 +511,11 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', later)).toBe('too_late')
     expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
     expect(cancelled).toMatchObject({ waiting: 2 })
-    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await recoveries.settle(SETTLE)).toEqual([])
     expect(await recoveries.purge({ finishedBefore: later + 1, limit: 9 })).toBe(0)
     const due = await claimAll(storage)
     for (const claimed of due) await recordEnd(storage, claimed, deliveredAt(later + 1))
-    expect(await recoveries.settle({ limit: 9 })).toMatchObject([
+    expect(await recoveries.settle(SETTLE)).toMatchObject([
       { state: { kind: 'cancelled', finishedAt: later }, delivered: 2, waiting: 0 },
     ])
     expect(due).toHaveLength(2)
@@ -501,7 +550,7 @@ export function recoveriesSuite(it: StorageTest): void {
     const [done, running] = [await created(storage), await created(storage)]
     await recoveries.decide(PROJECT_ID, done.id, 'cancel', NOW)
     expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(0)
-    expect(await recoveries.settle({ limit: 9 })).toMatchObject([{ id: done.id }])
+    expect(await recoveries.settle(SETTLE)).toMatchObject([{ id: done.id }])
     expect(await recoveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(0)
     expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(1)
     expect(await recoveries.get(PROJECT_ID, done.id)).toBeUndefined()
