@@ -13,6 +13,7 @@ import { inputRoutes } from './routes/inputs.js'
 import { keyRoutes } from './routes/keys.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageChangeRoutes, messageRoutes, searchRoutes } from './routes/messages.js'
+import { storyRoutes } from './routes/stories.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { cronRoutes, healthRoutes, metricsRoutes } from './routes/operator.js'
 import { portalRoutes } from './routes/portal-links.js'
@@ -32,6 +33,7 @@ const ROUTES = [
   sendRoutes,
   searchRoutes,
   messageRoutes,
+  storyRoutes,
   messageStreamRoutes,
   messageChangeRoutes,
   inputRoutes,

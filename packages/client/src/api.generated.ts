@@ -330,6 +330,57 @@ export interface components {
       readonly error?: components['schemas']['RunError']
       readonly usage?: components['schemas']['RunUsage']
     }
+    /** @description Why a message or a delivery is where it is. */
+    readonly Story: {
+      /** @description All sentences. */
+      readonly text: string
+      readonly sentences: readonly components['schemas']['StorySentence'][]
+    }
+    readonly StorySentence: {
+      /**
+       * @description The same for the same case, for programs.
+       * @enum {string}
+       */
+      readonly cause:
+        | 'answered'
+        | 'failed'
+        | 'cancelled'
+        | 'asked'
+        | 'running'
+        | 'run_failed'
+        | 'retried'
+        | 'queued'
+        | 'held_back'
+        | 'erased'
+        | 'delivered'
+        | 'undelivered'
+        | 'no_webhook'
+        | 'filtered_out'
+        | 'no_delivery'
+        | 'delivery_cancelled'
+        | 'exhausted'
+        | 'disabled'
+        | 'paused'
+        | 'backing_off'
+        | 'failing'
+        | 'blocked'
+        | 'retrying'
+        | 'waiting'
+      readonly parts: readonly components['schemas']['StoryPart'][]
+    }
+    readonly StoryPart: {
+      /**
+       * @description `words` are quoted: an agent or a receiver said them. `time` is in ISO 8601.
+       * @enum {string}
+       */
+      readonly kind: 'text' | 'words' | 'time' | 'message' | 'webhook' | 'delivery'
+      readonly text: string
+      /**
+       * Format: uuid
+       * @description The id of the message, the webhook or the delivery.
+       */
+      readonly id?: string
+    }
     /** @description The fields of one server-sent event. `data` is one line of JSON. Lines that start with a colon are heartbeats. */
     readonly StreamEvent:
       | components['schemas']['StreamStateEvent']

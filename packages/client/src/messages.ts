@@ -12,6 +12,7 @@ import type {
   NewMessage,
   SendOptions,
   Sent,
+  Story,
 } from './resources.js'
 
 type MessageFilter = {
@@ -100,10 +101,11 @@ export function messagesOf(http: Http) {
     search: (search?: MessageSearch & PageInput): List<FoundMessage> =>
       listOf(http, '/v1/messages', search),
     /** Lists the runs of a message, oldest first. */
-    runs: async (agent: string, messageId: string): Promise<readonly MessageRun[]> => {
-      const runs = { method: 'GET', path: path(agent, `${segment(messageId)}/runs`) } as const
-      return (await http.json<MessageRuns>(runs)).runs
-    },
+    runs: async (agent: string, messageId: string): Promise<readonly MessageRun[]> =>
+      (await http.get<MessageRuns>(path(agent, `${segment(messageId)}/runs`))).runs,
+    /** Says why a message has no answer, or which receivers do not have it. */
+    story: (messageId: string): Promise<Story> =>
+      http.get(`/v1/messages${segment(messageId)}/story`),
     /** Yields the states and the pieces of the answer. A consumer can stop without an effect. */
     stream: (
       agent: string,

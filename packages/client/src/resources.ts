@@ -23,6 +23,8 @@ export type MessageState = Schemas['MessageState']
 export type Message = Schemas['Message']
 /** A run of a message. A run without `reason` goes on. */
 export type MessageRun = Schemas['MessageRun']
+/** Why a message or a delivery is where it is. */
+export type Story = Schemas['Story']
 export type MessageRuns = Schemas['MessageRuns']
 /** A message of a search, with the newest 100 deliveries of its events. */
 export type FoundMessage = Schemas['FoundMessage']

@@ -8,6 +8,7 @@ import type {
   NewRecovery,
   NewWebhook,
   Recovery,
+  Story,
   Webhook,
   WebhookChange,
 } from './resources.js'
@@ -41,6 +42,8 @@ export function deliveriesOf(http: Http) {
   return {
     /** Returns the delivery with its body and all attempts. */
     get: (id: string): Promise<DeliveryDetail> => http.get(path(id)),
+    /** Says why the receiver does not have the delivery. */
+    story: (id: string): Promise<Story> => http.get(path(id, '/story')),
     list: (filter?: DeliveryFilter & PageInput): List<Delivery> =>
       listOf(http, '/v1/deliveries', filter),
     redeliver: (id: string): Promise<Delivery> => http.post(path(id, '/redeliver')),

@@ -110,6 +110,12 @@ const CHECKS: Grouped = {
     get: { ...MESSAGE, waitMs: NUMBER },
     history: { ...MESSAGE, maxTurns: needed(count), maxLength: needed(count) },
     runs: MESSAGE,
+    story: {
+      ...PROJECT,
+      messageId: ID,
+      withReceivers: optional(boolean),
+      isForCustomer: optional(boolean),
+    },
     list: { ...MESSAGES, order: oneOf(['asc', 'desc']) },
     count: { ...MESSAGES, most: needed(count) },
     search: {
@@ -155,6 +161,7 @@ const CHECKS: Grouped = {
   },
   deliveries: {
     get: DELIVERY,
+    story: DELIVERY,
     list: {
       ...PROJECT,
       ...CREATED,

@@ -65,6 +65,13 @@ export {
   type OpenInput,
   type ShownInput,
 } from './domain/messages/shown-message.js'
+export {
+  missingStory,
+  STORY_CAUSES,
+  type Story,
+  type StoryCause,
+  type StoryPart,
+} from './domain/messages/story.js'
 export { HOLD_CAUSES, type HoldCause } from './domain/operations/backlog.js'
 export {
   ATTEMPT_CLASSES,
@@ -170,6 +177,7 @@ export { shownEvents, type ShownEvents } from './shown/events.js'
 export { shownCreatedKey, shownKey, type ShownCreatedKey, type ShownKey } from './shown/keys.js'
 export {
   shownFoundMessage,
+  shownStory,
   shownStreamEvent,
   type ShownFoundMessage,
   type ShownStreamEvent,

@@ -51,6 +51,7 @@ import type {
   ReadHistoryInput,
   SearchMessagesInput,
 } from './messages/read-messages.js'
+import type { MessageStory, ReadStoryInput } from './messages/read-story.js'
 import type { EnqueueInput, SendError, Sent } from './messages/send-message.js'
 import type { AnswerStream } from './messages/stream/stream-feed.js'
 import type { StreamMessageError, StreamMessageInput } from './messages/stream/stream-message.js'
@@ -86,6 +87,7 @@ import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
 import type { Page, Unavailable } from './ports/stored.js'
 import type { DeliveryRef, ListDeliveriesInput } from './webhooks/manage-deliveries.js'
+import type { DeliveryStory } from './webhooks/read-receivers.js'
 import type {
   CreatedWebhook,
   CreateWebhookError,
@@ -201,6 +203,11 @@ interface MessageCalls {
    * ended without an answer, returns the newest 100.
    */
   runs(ref: MessageRef): AnswerOf<readonly MessageRun[], GetMessageError>
+  /**
+   * Says in a few sentences why a message has no answer, or which receivers do not have it and why.
+   * Has the message, its runs and its newest deliveries with their attempts.
+   */
+  story(input: ReadStoryInput): Answer<MessageStory, Refusal<'message_not_found'>>
   /**
    * Lists an agent's messages, newest first by default. Messages of one session come in the order of
    * their places. A page with much text ends before its limit.
@@ -357,6 +364,8 @@ interface WebhookCalls {
 interface DeliveryCalls {
   /** Returns one delivery with its body, without a one-time link, and every attempt. */
   get(ref: DeliveryRef): Answer<DeliveryDetail, Refusal<'delivery_not_found'>>
+  /** Says in a sentence why the receiver does not have a delivery. */
+  story(ref: DeliveryRef): Answer<DeliveryStory, Refusal<'delivery_not_found'>>
   /** Lists deliveries, newest first. */
   list(input: ListDeliveriesInput): Paged<WebhookDelivery>
   /**

@@ -25,6 +25,7 @@ import {
   shownRecovery,
   shownSend,
   shownStats,
+  shownStory,
   shownStreamEvent,
   shownUsage,
   shownWebhook,
@@ -132,6 +133,10 @@ export const CALLS = {
     enqueue: { fields: { ...newMessage, transaction: true }, shown: shownSent },
     get: { fields: { ...message, ...waiting, ...access }, shown: shownMessage },
     history: { fields: { ...message, ...access, maxTurns: true, maxLength: true } },
+    story: {
+      fields: { messageId: true, withReceivers: true, isForCustomer: true },
+      shown: shownStory,
+    },
     runs: { fields: message, shown: (runs: readonly MessageRun[]) => runs.map(withIso) },
     list: {
       fields: { ...agent, ...filters, ...page, ...access, order: true },
@@ -218,6 +223,7 @@ export const CALLS = {
   },
   deliveries: {
     get: { fields: { deliveryId: true }, shown: shownDeliveryDetail },
+    story: { fields: { deliveryId: true }, shown: shownStory },
     list: {
       fields: { ...fieldsOf(recoverySettings), ...page, messageId: true, sessionId: true },
       shown: shownDelivery,

@@ -139,6 +139,8 @@ it('a host and a client see the same rows', async () => {
     [messaging.messages.search({ text: 'hello' }), client.messages.search({ text: 'hello' })],
     [messaging.messages.search({ limit: 1 }), client.messages.search({ limit: 1 })],
     [messaging.messages.runs(ref), client.messages.runs('shouter', messageId)],
+    [messaging.messages.story({ messageId }), client.messages.story(messageId)],
+    [messaging.deliveries.story({ deliveryId }), client.deliveries.story(deliveryId)],
     [messaging.events.read({}), client.events.read()],
     [messaging.usage.get({ from: '2026-01-01' }), client.usage.get({ from: '2026-01-01' })],
     [messaging.stats.get({ from }), client.stats.get({ from })],

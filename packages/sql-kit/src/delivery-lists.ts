@@ -68,6 +68,19 @@ export const failuresOf = sql<Failures, FailureRow>(
       ${join} ${schema}deliveries d on d.seq = t.delivery_seq
     where ${oneOf('w.id', 'webhookIds')} and w.project_id = @projectId and ${not('w.is_deleted')}`,
 )
+/** Reads the index of open deliveries. */
+export const openCounts = sql<
+  Failures & { readonly most: number },
+  { readonly id: string; readonly count: number }
+>(
+  ({ schema, oneOf, not }) => `
+    select w.id, (
+      select count(*) from (
+        select 1 from ${schema}deliveries d
+        where d.webhook_seq = w.seq and d.due_at is not null ${atMost('@most')}) as found) as count
+    from ${schema}webhooks w
+    where ${oneOf('w.id', 'webhookIds')} and w.project_id = @projectId and ${not('w.is_deleted')}`,
+)
 /** Reads the events first, in their order. */
 const fromEvents = ({ schema, join }: Dialect): string =>
   `from ${schema}events e ${join} ${schema}deliveries d on d.event_seq = e.seq`
@@ -141,6 +154,16 @@ export function* lastFailures(
     .map((row) => ({ ...row, outcome: JSON.parse(row.outcome) as LastFailure['outcome'] }))
     .sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1))
   return [...new Map(failures.map((failure) => [failure.webhookId, failure])).values()]
+}
+
+/** `DeliveryStore.countOpen`. */
+export function* countOpen(
+  projectId: string,
+  webhookIds: readonly string[],
+  most: number,
+): Operation<ReadonlyMap<string, number>> {
+  const rows = yield* all(openCounts, { projectId, webhookIds, most })
+  return new Map(rows.map(({ id, count }) => [id, count]))
 }
 
 const isAttempt = (row: DetailRow): row is DetailRow & AttemptRow => row.attemptNumber !== null

@@ -37,6 +37,7 @@ export {
   deliveryList,
   deliveryListSql,
   failuresOf,
+  openCounts,
   findDelivery,
   fromDeliveries,
   lastReadSql,

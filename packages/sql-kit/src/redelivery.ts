@@ -19,7 +19,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
-import { deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
+import { countOpen, deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
 import type { Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { selectWebhook } from './webhook-rows.js'
@@ -170,10 +170,14 @@ export function* redeliver(
 export const deliveryLists = ({
   read,
   write,
-}: Runner): Pick<DeliveryStore, 'get' | 'list' | 'lastFailures' | 'backlog' | 'redeliver'> => ({
+}: Runner): Pick<
+  DeliveryStore,
+  'get' | 'list' | 'lastFailures' | 'countOpen' | 'backlog' | 'redeliver'
+> => ({
   get: read(deliveryDetail),
   list: read((filter, page) => listDeliveries(filter, page)),
   lastFailures: read(lastFailures),
+  countOpen: read(countOpen),
   backlog: read(deliveryBacklog),
   redeliver: write((filter, page, now, audit) => redeliver(filter, page, now, audit)),
 })

@@ -24,6 +24,38 @@ async function openDelivered(policy: Partial<Policy> = {}) {
   return { ...scene, agent, delivery, sent, webhook }
 }
 
+describe('GET …/story', () => {
+  it('says why a receiver does not have the answer', async () => {
+    const { ask, delivery, keyWith, sent, webhook } = await openDelivered()
+    const path = `/v1/messages/${sent.messageId}/story`
+    const story = (await ask('GET', path)).json
+    const why =
+      'https://receiver.example/hook does not have message.responded: it answers 503 since ' +
+      '2030-01-01T00:00:00.000Z. The next attempt is at 2030-01-01T00:01:00.000Z.'
+    expect(story.text).toMatch(/^Agent \S+ answered at 2030-01-01T00:00:00.000Z\. /)
+    expect(story.text.endsWith(`. ${why}`)).toBe(true)
+    const webhookPart = { kind: 'webhook', text: url, id: webhook.id }
+    expect(story.sentences).toMatchObject([
+      { cause: 'answered' },
+      { cause: 'undelivered' },
+      { cause: 'backing_off', parts: expect.arrayContaining([webhookPart]) },
+    ])
+    expect(story.text).toContain(' 0 of 1 receivers have message.responded. ')
+    const ofDelivery = (await ask('GET', `/v1/deliveries/${delivery.id}/story`)).json
+    expect(ofDelivery.text).toBe(why)
+    const { key } = await keyWith(['project:message'])
+    expect((await ask('GET', path, { key })).json.sentences).toMatchObject([{ cause: 'answered' }])
+    const { key: other } = await keyWith(['project:webhooks'])
+    expect((await ask('GET', path, { key: other })).status).toBe(403)
+  })
+
+  it('answers 404 without the row', async () => {
+    const { ask } = await openScene()
+    for (const rows of ['messages', 'deliveries'])
+      expect((await ask('GET', `/v1/${rows}/${UNKNOWN_ID}/story`)).status).toBe(404)
+  })
+})
+
 describe('GET /v1/deliveries/:id', () => {
   it('shows every attempt and the exact body', async () => {
     const { ask, clock, delivery, sender, webhook } = await openDelivered()

@@ -9,6 +9,7 @@ import {
   deliveryListSql as deliveryList,
   messageListSql as messageList,
   failuresOf,
+  openCounts,
   finishedDeliveries,
   finishedMessages,
   oldEvents,
@@ -177,6 +178,12 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'attempts_failed',
     sql(failuresOf(dialect)),
     { projectId: 'p1', webhookIds: Array.from({ length: 100 }, (_, n) => `w${n}`) },
+  ],
+  [
+    'count the open deliveries of webhooks',
+    'deliveries_due',
+    sql(openCounts(dialect)),
+    { projectId: 'p1', webhookIds: ['w1', 'w2', 'w3'], most: 10_000 },
   ],
   [
     'count the deliveries of a recovery',

@@ -7,6 +7,7 @@ import {
   deliveryListSql,
   lastReadSql,
   messageListSql,
+  openCounts,
   peopleSql,
   placesSql,
   sessionListSql,
@@ -285,3 +286,8 @@ function listStatements(): string[] {
   )
   return [...messages, ...deliveries]
 }
+
+it('the open deliveries of a webhook are counted in an index that has only open rows', () =>
+  expect(planOf(database(), openCounts(dialect))).toContain(
+    'SEARCH d USING COVERING INDEX deliveries_due (webhook_seq=?)',
+  ))

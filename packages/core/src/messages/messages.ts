@@ -20,6 +20,7 @@ import {
   readRuns,
   searchMessages,
 } from './read-messages.js'
+import { readStory } from './read-story.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
@@ -83,6 +84,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       get: getMessage(context),
       history: shared(readHistory(context)),
       runs: readRuns(context),
+      story: shared(readStory(context)),
       list: shared(listMessages(context)),
       count: countMessages(context),
       search: searchMessages(context),

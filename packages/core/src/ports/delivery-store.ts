@@ -110,6 +110,14 @@ export interface DeliveryStore {
    * without one, deleted webhooks, and webhooks of other projects.
    */
   lastFailures(projectId: string, webhookIds: readonly string[]): Stored<LastFailure[]>
+  /**
+   * Counts the open deliveries of each webhook, up to `most`. Leaves out webhooks of other projects.
+   */
+  countOpen(
+    projectId: string,
+    webhookIds: readonly string[],
+    most: number,
+  ): Stored<ReadonlyMap<string, number>>
   /** Cancels up to `limit` open deliveries of deleted webhooks. Returns their number. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
   /**

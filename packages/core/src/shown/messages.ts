@@ -1,3 +1,4 @@
+import type { Story } from '../domain/messages/story.js'
 import { shownMessage, type ShownMessage } from '../domain/messages/shown-message.js'
 import type { FoundMessage } from '../messages/read-messages.js'
 import type { StreamEvent } from '../messages/stream/stream-cursor.js'
@@ -53,3 +54,6 @@ export function shownStreamEvent(
       return { event, id, message: shownMessage(streamed.message) }
   }
 }
+
+/** The story of a message or of a delivery. */
+export const shownStory = ({ story }: { readonly story: Story }): Story => story

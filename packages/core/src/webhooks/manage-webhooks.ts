@@ -105,7 +105,7 @@ export const listWebhooks =
     )
 
 /** Adds the last failure of each webhook. */
-const withFailures = (
+export const withFailures = (
   { storage }: Reading,
   projectId: string,
   webhooks: readonly Webhook[],

@@ -23,6 +23,7 @@ import { decideRecovery, getRecovery, listRecoveries, startRecovery } from './re
 import { createRecoveryRunner } from './recovery-runner.js'
 
 import { readEvents } from './read-events.js'
+import { readDeliveryStory } from './read-receivers.js'
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
@@ -55,6 +56,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     },
     deliveries: {
       get: shared(getDelivery(context)),
+      story: shared(readDeliveryStory(context)),
       list: shared(listDeliveries(context)),
       redeliver: redeliver(context),
       cancel: cancelDelivery(context, 'operator'),

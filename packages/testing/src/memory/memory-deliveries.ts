@@ -184,6 +184,18 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       })
   }
 
+  countOpen(projectId: string, webhookIds: readonly string[], most: number): Map<string, number> {
+    const counts = webhookIds
+      .filter((id) => ofProject(this.#webhook(id), projectId))
+      .map((id): [string, number] => {
+        const open = this.#rows().filter(
+          ({ delivery }) => delivery.webhookId === id && isOpen(delivery.state),
+        )
+        return [id, Math.min(most, open.length)]
+      })
+    return new Map(counts)
+  }
+
   ofMessages({ projectId, messageIds, limit }: DeliveriesOfMessages): MessageDelivery[] {
     return messageIds.flatMap((messageId) =>
       this.list({ projectId, messageId }, { limit }).data.map((delivery) => ({

@@ -61,12 +61,15 @@ export function addDeliveries(program: Command): void {
     .addOption(limitOption('deliveries'))
 
   addApiCommand(deliveries, 'show <id>', {
-    about: 'show a delivery with its body and all attempts',
+    about: 'show a delivery, why its receiver does not have it, its body and all attempts',
     thing: delivery,
-    call: ({ client }, id) => client.deliveries.get(id),
-    text: ({ attempts, body, ...fields }) => {
+    call: async ({ client }, id) => ({
+      ...(await client.deliveries.get(id)),
+      story: await client.deliveries.story(id),
+    }),
+    text: ({ attempts, body, story, ...fields }) => {
       const rows = table(attempts.map(attemptRow), 'No attempts yet.')
-      return `${fieldTable(fields)}\n\n${rows}\n\n${body}`
+      return `${story.text}\n\n${fieldTable(fields)}\n\n${rows}\n\n${body}`
     },
   })
   addApiCommand(deliveries, 'redeliver <id>', {

@@ -49,17 +49,18 @@ export function addMessages(program: Command): void {
     .option('--before <time>', 'only messages created before this time', instant)
     .addOption(limitOption('messages'))
   addApiCommand(messages, 'show <id>', {
-    about: 'show a message with its answer, its runs and its deliveries',
+    about: 'show a message, why it has no answer, its runs and its deliveries',
     thing: message,
     call: async (backend, id) => {
       const found = await messageWith(backend, id)
-      return { ...found, runs: await backend.client.messages.runs(found.agentId, id) }
+      const { messages: api } = backend.client
+      return { ...found, story: await api.story(id), runs: await api.runs(found.agentId, id) }
     },
     text: (found) => {
-      const { deliveries, runs, ...fields } = found
+      const { deliveries, runs, story, ...fields } = found
       const rows = table(deliveries.map(deliveryRow), 'No deliveries.')
       const ofRuns = table(runs.map(runRow), 'No runs.')
-      return [fieldTable(fields), ofRuns, rows, ...nextSteps(found)].join('\n\n')
+      return [story.text, fieldTable(fields), ofRuns, rows, ...nextSteps(found)].join('\n\n')
     },
   })
   addApiCommand(messages, 'cancel <id>', {

@@ -147,6 +147,26 @@ export function lastFailuresSuite(it: StorageTest): void {
     expect(await lastFailures()).toEqual([])
   })
 
+  it('counts the open deliveries of a webhook, up to a limit', async ({ storage, scene }) => {
+    const { webhook, sent } = await threeSent(scene)
+    const idle = await scene.webhook({ events: ['agent.stopped'] })
+    const ids = [webhook.id, idle.id]
+    const open = async (projectId: string, most: number) => [
+      ...(await storage.deliveries.countOpen(projectId, ids, most)),
+    ]
+    expect(new Map(await open(PROJECT_ID, 10))).toEqual(
+      new Map([
+        [webhook.id, 3],
+        [idle.id, 0],
+      ]),
+    )
+    await record(storage, sent[0], NOW, accepted())
+    expect(new Map(await open(PROJECT_ID, 10)).get(webhook.id)).toBe(2)
+    expect(new Map(await open(PROJECT_ID, 1)).get(webhook.id)).toBe(1)
+    expect(await open(OTHER_PROJECT_ID, 10)).toEqual([])
+    expect(await storage.deliveries.countOpen(PROJECT_ID, [], 10)).toEqual(new Map())
+  })
+
   it('is gone with its webhook', async ({ storage, scene }) => {
     const { webhook, sent } = await threeSent(scene)
     await record(storage, sent[0], NOW, refused())

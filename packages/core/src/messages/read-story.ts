@@ -1,0 +1,75 @@
+import { ok, ResultAsync, safeTry } from 'neverthrow'
+import { isFinal, type Message } from '../domain/messages/message.js'
+import { storyOf, type Story, type StoryFacts } from '../domain/messages/story.js'
+import type { Agent } from '../domain/agents/agent.js'
+import { fail } from '../domain/values/fail.js'
+import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
+import { chain, existing } from '../pacing/chain.js'
+import type { Platform } from '../platform.js'
+import { readReceivers } from '../webhooks/read-receivers.js'
+
+export type ReadStoryInput = {
+  readonly projectId: string
+  /** The id of the message. */
+  readonly messageId: string
+  /** False leaves out the receivers. Default: true. */
+  readonly withReceivers?: boolean | undefined
+  /** True leaves out the errors of agents and the answers of receivers. Default: false. */
+  readonly isForCustomer?: boolean | undefined
+}
+
+/** A message with its story, and what the story is made of. */
+export type MessageStory = Pick<StoryFacts, 'message' | 'runs' | 'receivers'> & {
+  readonly story: Story
+  readonly agent: Agent
+}
+
+const MOST_WEBHOOKS = 100
+const MOST_DELIVERIES = 500
+/** Deliveries whose attempts are read. */
+const MOST_DETAILS = 25
+/** Messages before a queued one that are looked at. */
+const MOST_BEFORE = 20
+
+type Needed = Pick<Platform, 'clock' | 'storage'>
+
+/** Finds the message without its agent, which a person with an id does not know. */
+export const readStory =
+  (d: Needed) =>
+  ({ projectId, messageId, withReceivers = true, isForCustomer }: ReadStoryInput) =>
+    safeTry(async function* () {
+      const { messages, agents } = d.storage
+      const found = yield* chain(messages.search({ projectId, messageId }, { limit: 1 }))
+      const [message] = found.data
+      if (!message) return fail('message_not_found')
+      const agent = yield* existing(agents.get(projectId, message.agentId), 'message_not_found')
+      const ref = { projectId, agentId: agent.id, messageId }
+      const runs = yield* existing(messages.runs(ref), 'message_not_found')
+      const before = { ...ref, sessionId: message.sessionId }
+      const queue =
+        message.state.kind === 'queued'
+          ? yield* chain(messages.list(before, { limit: MOST_BEFORE, cursor: messageId }))
+          : undefined
+      const head = queue?.data.findLast(({ state }) => !isFinal(state))
+      const receivers = withReceivers ? yield* receiversOf(d, message) : undefined
+      const shown = { message, agent, runs, receivers }
+      const story = storyOf({ ...shown, head, isForCustomer, now: d.clock.now() })
+      return ok({ ...shown, story } satisfies MessageStory)
+    })
+
+/** Reads the attempts of deliveries that were not accepted first. */
+const receiversOf = (d: Needed, { projectId, id: messageId }: Message) =>
+  safeTry(async function* () {
+    const { deliveries, webhooks } = d.storage
+    const filter = { projectId, messageId }
+    const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES }))
+    const isThere = ({ state }: WebhookDelivery) => Number(state.kind === 'delivered')
+    const first = data.toSorted((a, b) => isThere(a) - isThere(b)).slice(0, MOST_DETAILS)
+    const details = yield* ResultAsync.combine(
+      first.map(({ id }) => chain(deliveries.get(projectId, id))),
+    )
+    const byId = new Map(details.map((detail) => [detail?.delivery.id, detail]))
+    const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
+    const all = yield* chain(webhooks.list(projectId, { limit: MOST_WEBHOOKS }))
+    return readReceivers(d, projectId, all.data, sent)
+  })
