@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { success } from '@org/agent-messaging-core/runtime'
+import { describe, expect, it, vi } from 'vitest'
 import { scene } from '../test/scene.js'
+
+const ID = '01980000-0000-7000-8000-0001365e0e54'
+const NOTHING = { data: [], nextCursor: null }
 
 /** A scene that is signed in, with a session of 26 messages. */
 async function withLongSession() {
@@ -44,6 +48,67 @@ describe('the search', () => {
       expect(thrown).toEqual([])
     },
   )
+
+  it('finds sessions by a part of their name', async () => {
+    const { search, send, service, projectId } = await withLongSession()
+    const { id } = await service.agents.get({ projectId, agent: 'bot' })
+    await send('bot', 'Ticket/4711')
+    await send('bot', 'ticket/4712')
+    const page = await (await search('TICKET/47')).text()
+    for (const name of ['Ticket%2F4711', 'ticket%2F4712'])
+      expect(page).toContain(`href="/console/sessions/${id}?session=${name}"`)
+    expect(page).toContain('of the agent bot<')
+  })
+
+  it.each(['365e0e54', '…365e0e54', '…0001365E0E54'])(
+    'opens the message, the delivery or the webhook whose id ends with %s',
+    async (end) => {
+      const { search, send, service, storage, projectId, clock } = await withLongSession()
+      const pathOf = async () => (await search(end)).headers.get('location')
+      const url = 'https://example.com/'
+      const hook = await service.webhooks.create({ projectId, url, events: ['*'] })
+      await send('bot', 'other')
+      await clock.advance(0)
+      const page = { limit: 1 }
+      const [delivery] = (await service.deliveries.list({ projectId, ...page })).data
+      const [found] = (await service.messages.search({ projectId, ...page })).data
+      if (!delivery || !found) throw new Error('nothing was sent')
+
+      const deliveries = { data: [{ ...delivery, id: ID }], nextCursor: null }
+      const list = vi.spyOn(storage.deliveries, 'list').mockResolvedValue(success(deliveries))
+      expect(await pathOf()).toBe(`/console/deliveries/${ID}`)
+      list.mockRestore()
+      const messages = { data: [{ ...found.message, id: ID }], nextCursor: null }
+      const messagesBy = vi.spyOn(storage.messages, 'search')
+      messagesBy.mockImplementation(async ({ text }) =>
+        success(text === undefined ? NOTHING : messages),
+      )
+      expect(await pathOf()).toBe(`/console/messages/${ID}`)
+      const hooks = { data: [{ ...hook.webhook, id: ID }], nextCursor: null }
+      vi.spyOn(storage.webhooks, 'list').mockResolvedValue(success(hooks))
+      expect(await pathOf()).toBe(`/console/webhooks/${ID}`)
+    },
+  )
+
+  it('says how far it looked, and goes on from there', async () => {
+    const { search, storage, get, cookie } = await withLongSession()
+    const page = { data: [], nextCursor: ID, lookedBackTo: Date.UTC(2030, 0, 1, 14, 47) }
+    vi.spyOn(storage.messages, 'search').mockImplementation(async ({ text }) =>
+      success(text === undefined ? NOTHING : page),
+    )
+    for (const found of [
+      await search('wanted'),
+      await get('/console/conversations?text=wanted', cookie),
+    ]) {
+      const text = await found.text()
+      expect(text).toMatch(/No match\. Looked back to <time [^>]+>2030-01-01 14:47:00 /)
+      expect(text).toMatch(
+        new RegExp(
+          `href="/console/conversations\\?text=wanted&amp;cursor=${ID}"[^>]*>\\s*Look further`,
+        ),
+      )
+    }
+  })
 
   it('refuses a text of more than 100 characters, unless it is a name', async () => {
     const { search, send, get, cookie } = await withLongSession()

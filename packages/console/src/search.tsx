@@ -1,6 +1,13 @@
-import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
-import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type {
+  FoundMessage,
+  MessagingService,
+  Page,
+  Permission,
+  Webhook,
+} from '@org/agent-messaging-core'
+import { idEndIn, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { orUndefined } from '@org/agent-messaging-core/host'
+import type { PageOf } from '@org/agent-messaging-core/storage'
 import { agentNames, type AgentNames } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
@@ -13,21 +20,23 @@ import {
   searchOf,
 } from './messages/message-table.js'
 import { BASE } from './options.js'
-import { Empty, TableSection } from './parts/table.js'
+import { DeliveryLink } from './deliveries/delivery-table.js'
+import { Empty, lookedAt, TableSection } from './parts/table.js'
 import { WebhookName } from './parts/wording.js'
 
+const deliveryPath = (id: string): string => `${BASE}/deliveries/${id}`
 const MAX_MESSAGES = 25
 const MAX_WEBHOOKS = 100
 const MAX_AGENTS = 100
-const NO_MESSAGES = { data: [], nextCursor: null }
+/** Pages of 100 deliveries that a search for the end of an id reads. */
+const MAX_PAGES = 10
+const NO_MESSAGES: Page<FoundMessage> = { data: [], nextCursor: null }
 
 /** Messages that match in one way, with the list that has all of them. */
 type Group = {
   readonly title: string
-  readonly found: readonly FoundMessage[]
+  readonly page: Page<FoundMessage>
   readonly all: string
-  /** True if `all` has older messages too. */
-  readonly hasMore: boolean
 }
 type Session = {
   readonly agentId: string
@@ -40,6 +49,8 @@ type Results = {
   readonly path?: string
   readonly sessions: readonly Session[]
   readonly webhooks: readonly Webhook[]
+  /** The ids of deliveries. */
+  readonly deliveries: readonly string[]
   readonly groups: readonly Group[]
   /** The messages of the sessions, if a page has not all of them. The sessions have them too. */
   readonly ofSessions?: Group | undefined
@@ -59,7 +70,7 @@ export const searchRoutes = (d: ConsoleDeps) =>
     })
   })
 
-const NOTHING: Results = { sessions: [], webhooks: [], groups: [] }
+const NOTHING: Results = { sessions: [], webhooks: [], deliveries: [], groups: [] }
 
 type Key = {
   readonly projectId: string
@@ -67,7 +78,7 @@ type Key = {
   readonly abort: AbortSignal
 }
 
-/** Finds an id first, then names, and a part of a text only if nothing has that name. */
+/** Finds an id first, then names. If nothing has that name, finds parts of names, ids and texts. */
 async function find(service: MessagingService, key: Key, text: string) {
   if (isUuid(text)) {
     const path = await pathOfId(service, key, text.toLowerCase())
@@ -76,10 +87,29 @@ async function find(service: MessagingService, key: Key, text: string) {
   const named = await findNamed(service, key, text)
   if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return named
   const part = await groupOf(service, key, `Messages with “${text}”`, { text })
+  const { data, nextCursor } = part.page
+  const inNames = data.map(({ message }) => message).filter(({ sessionId }) => has(sessionId, text))
   return {
     ...NOTHING,
-    groups: part.found.length > 0 || part.hasMore ? [part] : [],
+    sessions: await sessionsOf(service, key, inNames),
+    deliveries: await deliveriesOf(service, key, idEndIn(text)),
+    groups: data.length > 0 || nextCursor !== null ? [part] : [],
   } satisfies Results
+}
+
+/** Finds the end of an id among the newest deliveries. */
+async function deliveriesOf({ deliveries }: MessagingService, key: Key, idEnd: string | undefined) {
+  const { projectId, permissions, abort } = key
+  const found: string[] = []
+  if (idEnd === undefined || !permissions.includes('project:webhooks')) return found
+  let page: PageOf = { limit: 100 }
+  for (let pages = 0; pages < MAX_PAGES && !abort.aborted; pages++) {
+    const { data, nextCursor } = await deliveries.list({ projectId, ...page })
+    found.push(...data.map(({ id }) => id).filter((id) => id.endsWith(idEnd)))
+    if (nextCursor === null) break
+    page = { limit: 100, cursor: nextCursor }
+  }
+  return found
 }
 
 /** Returns the page of the message, delivery or webhook with this id. */
@@ -95,7 +125,7 @@ async function pathOfId(
   }
   if (!permissions.includes('project:webhooks')) return undefined
   const delivery = await orUndefined(deliveries.get({ projectId, deliveryId: id }))
-  if (delivery) return `${BASE}/deliveries/${id}`
+  if (delivery) return deliveryPath(id)
   const webhook = await orUndefined(webhooks.get({ projectId, webhookId: id }))
   return webhook && `${BASE}/webhooks/${id}`
 }
@@ -109,11 +139,21 @@ async function findNamed(service: MessagingService, key: Key, text: string) {
   const webhooks = key.permissions.includes('project:webhooks')
     ? (await service.webhooks.list({ projectId: key.projectId, limit: MAX_WEBHOOKS })).data
     : []
+  const { data, nextCursor } = inSessions.page
+  const hasMore = nextCursor !== null
+  const agents = hasMore ? await agentsOfSession(service, key.projectId, text) : []
+  const named = agents.map((agentId) => ({ agentId, sessionId: text }))
+  const idEnd = idEndIn(text)
   return {
-    sessions: await sessionsOf(service, key, inSessions),
-    webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
-    groups: [ofUser, correlated].filter(({ found }) => found.length > 0),
-    ofSessions: inSessions.hasMore ? inSessions : undefined,
+    ...NOTHING,
+    sessions: await sessionsOf(service, key, [...data.map(({ message }) => message), ...named]),
+    webhooks: webhooks.filter(
+      ({ id, url, description = '' }) =>
+        [url, description].some((words) => has(words, text)) ||
+        (idEnd !== undefined && id.endsWith(idEnd)),
+    ),
+    groups: [ofUser, correlated].filter(({ page }) => page.data.length > 0),
+    ofSessions: hasMore ? inSessions : undefined,
   } satisfies Results
 }
 
@@ -124,21 +164,19 @@ async function groupOf(
   filter: MessageFilter,
 ): Promise<Group> {
   const search = { ...searchOf(projectId, filter), limit: MAX_MESSAGES, abort }
-  const { data, nextCursor } = permissions.includes('project:message')
-    ? await messages.search(search)
-    : NO_MESSAGES
-  return { title, found: data, all: messagesPath(filter), hasMore: nextCursor !== null }
+  const page = permissions.includes('project:message') ? await messages.search(search) : NO_MESSAGES
+  return { title, page, all: messagesPath(filter) }
 }
 
-/** Returns the sessions of the messages, one of each agent. */
-async function sessionsOf(service: MessagingService, key: Key, { found, hasMore }: Group) {
-  const { projectId, permissions } = key
+/** Returns each session once, with the name of its agent. */
+async function sessionsOf(
+  service: MessagingService,
+  { projectId, permissions }: Key,
+  found: readonly Pick<Session, 'agentId' | 'sessionId'>[],
+) {
   const isListed = permissions.includes('project:agents')
-  const sessionId = found[0]?.message.sessionId ?? ''
-  const agentIds = new Set(found.map(({ message }) => message.agentId))
-  if (hasMore)
-    for (const id of await agentsOfSession(service, projectId, sessionId)) agentIds.add(id)
-  const sessions = [...agentIds].map(async (agentId): Promise<Session> => {
+  const each = new Map(found.map((one) => [sessionPath(one.agentId, one.sessionId), one]))
+  const sessions = [...each.values()].map(async ({ agentId, sessionId }): Promise<Session> => {
     const { name } = await service.agents.get({ projectId, agent: agentId })
     return { agentId, sessionId, agentName: isListed ? name : agentId }
   })
@@ -158,18 +196,19 @@ async function agentsOfSession(
   return newest.flatMap((page) => page.data.map(({ agentId }) => agentId))
 }
 
-const hasWords = ({ url, description = '' }: Webhook, text: string) =>
-  [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))
+const has = (words: string, text: string): boolean =>
+  words.toLowerCase().includes(text.toLowerCase())
 
 /** Returns the page of the only result. */
-function onlyPath({ path, sessions, webhooks, groups }: Results) {
+function onlyPath({ path, sessions, webhooks, deliveries, groups }: Results) {
   if (path !== undefined) return path
   const paths = new Set([
     ...sessions.map(({ agentId, sessionId }) => sessionPath(agentId, sessionId)),
     ...webhooks.map(({ id }) => `${BASE}/webhooks/${id}`),
-    ...groups.flatMap(({ found }) => found.map(({ message }) => messagePath(message.id))),
+    ...deliveries.map(deliveryPath),
+    ...groups.flatMap(({ page }) => page.data.map(({ message }) => messagePath(message.id))),
   ])
-  const isAll = groups.every(({ hasMore }) => !hasMore)
+  const isAll = groups.every(({ page }) => page.nextCursor === null)
   return isAll && paths.size === 1 ? [...paths][0] : undefined
 }
 
@@ -179,9 +218,9 @@ function resultsPage(
   results: Results = NOTHING,
   names: AgentNames = new Map(),
 ) {
-  const { sessions, webhooks, ofSessions } = results
+  const { sessions, webhooks, deliveries, ofSessions } = results
   const groups = [...results.groups, ...(ofSessions ? [ofSessions] : [])]
-  const count = sessions.length + webhooks.length + groups.length
+  const count = sessions.length + webhooks.length + deliveries.length + groups.length
   return show(
     c,
     { title: text === '' ? 'Search' : `Search: ${text}` },
@@ -213,6 +252,18 @@ function resultsPage(
           </ul>
         </section>
       )}
+      {deliveries.length > 0 && (
+        <section class="card" aria-labelledby="deliveries">
+          <h2 id="deliveries">Deliveries</h2>
+          <ul class="plain">
+            {deliveries.map((id) => (
+              <li>
+                <DeliveryLink id={id} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {groups.map((group, at) => (
         <GroupOfMessages group={group} id={`group-${at}`} names={names} />
       ))}
@@ -223,29 +274,37 @@ function resultsPage(
 const NothingFound = ({ text }: { readonly text: string }) => (
   <Empty title={text === '' ? 'Search this project' : 'Nothing found'}>
     <p>
-      Search for the ID of a message, a delivery or a webhook. You can also search for a session, an
-      end user, a correlation ID, a part of a webhook’s URL or description, or a part of a message
-      or its answer. Press <kbd>/</kbd> to search from any page.
+      Search for the ID of a message, a delivery or a webhook, or for its end, such as …365e0e54.
+      You can also search for a session or a part of its name, an end user, a correlation ID, a part
+      of a webhook’s URL or description, or a part of a message or its answer. Press <kbd>/</kbd> to
+      search from any page.
     </p>
   </Empty>
 )
 
 type GroupProps = { readonly group: Group; readonly id: string; readonly names: AgentNames }
 
-const GroupOfMessages = ({ group: { title, found, all, hasMore }, id, names }: GroupProps) => (
-  <TableSection
-    id={id}
-    title={
-      <>
-        {title} {hasMore && <a href={all}>Show all</a>}
-      </>
-    }
-    rows={found}
-    columns={messageColumns(names)}
-    empty={
-      <p class="inset muted">
-        No match among the newest messages. <a href={all}>Look further</a>.
-      </p>
-    }
-  />
-)
+function GroupOfMessages({ group: { title, page, all }, id, names }: GroupProps) {
+  const looked = lookedAt(page, MAX_MESSAGES)
+  return (
+    <>
+      <TableSection
+        id={id}
+        title={
+          <>
+            {title} {page.nextCursor !== null && page.data.length > 0 && <a href={all}>Show all</a>}
+          </>
+        }
+        rows={page.data}
+        columns={messageColumns(names)}
+        empty={<div class="inset">{looked}</div>}
+      />
+      {page.data.length > 0 && looked}
+      {looked && (
+        <p>
+          <a href={`${all}&cursor=${page.nextCursor}`}>Look further</a>
+        </p>
+      )}
+    </>
+  )
+}

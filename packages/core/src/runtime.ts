@@ -19,7 +19,7 @@ export {
 export type { TraceContext } from './domain/messages/trace.js'
 export { parseRunUsage, type RunUsage } from './domain/operations/usage.js'
 export { given } from './domain/values/given.js'
-export { isUuid, orMissing } from './domain/values/input-rules.js'
+export { idEndIn, isUuid, orMissing } from './domain/values/input-rules.js'
 export {
   bodyTextLimits,
   bodyTextRule,

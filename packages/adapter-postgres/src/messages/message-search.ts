@@ -1,4 +1,5 @@
-import { idEndIn, type MessageSearch, type PageOf } from '@org/agent-messaging-core/storage'
+import { idEndIn } from '@org/agent-messaging-core/runtime'
+import type { MessageSearch, PageOf } from '@org/agent-messaging-core/storage'
 import {
   all,
   searchMessages as search,

@@ -1,7 +1,6 @@
-import { failure, success } from '@org/agent-messaging-core/runtime'
+import { failure, idEndIn, success } from '@org/agent-messaging-core/runtime'
 import {
   CALLER_LEFT,
-  idEndIn,
   type MessageSearch,
   type MessageStore,
   type SearchPath,

@@ -5,7 +5,7 @@ import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
 
-const PAGE_LENGTH = 25
+export const PAGE_LENGTH = 25
 /** Rows of a file that are read together. */
 const SHEET_LENGTH = 100
 /** No row has this id. An illegal id is replaced by it, so that no odd text reaches a store. */

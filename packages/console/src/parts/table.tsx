@@ -4,7 +4,8 @@ import type { Child } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
 import { fillSheet } from './sheet.js'
 import { type Page as ShownPage, show } from './layout.js'
-import { relative, Time } from './parts.js'
+import { PAGE_LENGTH } from './input.js'
+import { FullTime, relative, Time } from './parts.js'
 import { localTime, useView } from './zone.js'
 
 /**
@@ -178,27 +179,48 @@ export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<R
 }
 
 /** Shows one page of a list, with links to the first and the next page. */
-const List = <Row,>({ label, page, columns, empty, next }: ListProps<Row>) => (
-  <>
-    {page.data.length > 0 ? (
-      <DataTable label={label} rows={page.data} columns={columns} />
-    ) : page.nextCursor === null ? (
-      empty
-    ) : (
-      <p class="muted">
-        No matches among the newest {label.toLowerCase()}. Continue with older ones.
-      </p>
-    )}
-    {page.data.length > 0 ? (
-      <div class="pages">
-        <Next cursor={page.nextCursor} label={next} />
-        <Download />
-      </div>
-    ) : (
-      <Next cursor={page.nextCursor} label={next} />
-    )}
-  </>
-)
+function List<Row>({ label, page, columns, empty, next }: ListProps<Row>) {
+  const { data, nextCursor } = page
+  const looked = lookedAt(page)
+  const pages = <Next cursor={nextCursor} label={looked ? 'Look further' : next} />
+  return (
+    <>
+      {data.length > 0 ? (
+        <DataTable label={label} rows={data} columns={columns} />
+      ) : nextCursor === null ? (
+        empty
+      ) : (
+        (looked ?? (
+          <p class="muted">
+            No matches among the newest {label.toLowerCase()}. Continue with older ones.
+          </p>
+        ))
+      )}
+      {data.length > 0 ? (
+        <>
+          {looked}
+          <div class="pages">
+            {pages}
+            <Download />
+          </div>
+        </>
+      ) : (
+        pages
+      )}
+    </>
+  )
+}
+
+/** Says how far a search looked that ended before its page was full. */
+export const lookedAt = (
+  { data, lookedBackTo }: Pick<Page<unknown>, 'data' | 'lookedBackTo'>,
+  length = PAGE_LENGTH,
+) =>
+  lookedBackTo === undefined || data.length >= length ? undefined : (
+    <p class="muted">
+      {data.length === 0 && 'No match. '}Looked back to <FullTime at={lookedBackTo} />.
+    </p>
+  )
 
 const Download = () => {
   const url = urlOf(useView().c)

@@ -275,7 +275,6 @@ export {
 } from './message-row.js'
 export {
   matchesFields,
-  idEndIn,
   matchesSearch,
   MOST_TEXT_BYTES,
   searchPath,

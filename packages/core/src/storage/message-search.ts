@@ -1,5 +1,6 @@
 import { statusOf, type Message } from '../domain/messages/message.js'
 import { isInScope } from '../domain/access/access.js'
+import { idEndIn } from '../domain/values/input-rules.js'
 import { isEndUser } from '../domain/access/principal.js'
 import type { MessageSearch } from '../ports/message-store.js'
 
@@ -40,10 +41,6 @@ function hasText({ id, sessionId, message, state }: Message, text: string): bool
   const isIn = (one: string) => inLowerCase(one).includes(wanted)
   return [message, answer, sessionId].some(isIn) || (idEnd !== undefined && id.endsWith(idEnd))
 }
-
-/** Returns the end of an id, as pages show it: `…365e0e54`. */
-export const idEndIn = (text: string): string | undefined =>
-  /^…?([0-9a-f-]{8,36})$/i.exec(text)?.[1]?.toLowerCase()
 
 /** The databases change the case of ASCII letters only. */
 const inLowerCase = (text: string): string =>

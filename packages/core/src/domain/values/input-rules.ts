@@ -52,3 +52,10 @@ export function integerRule(value: unknown, min: number, max: number): Rule {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export const isUuid = (text: string): boolean => UUID.test(text)
+
+const ID_END = /^[0-9a-f-]{8,36}$/
+/** Returns the end of an id, which pages show as `…365e0e54`. */
+export function idEndIn(text: string): string | undefined {
+  const end = text.replace(/^…/, '').toLowerCase()
+  return ID_END.test(end) ? end : undefined
+}

@@ -15,11 +15,15 @@ type ListOptions = {
   readonly endUser?: string
   readonly correlationId?: string
   readonly text?: string
+  readonly cursor?: string
   readonly state?: MessageState
   readonly after?: string
   readonly before?: string
   readonly limit: number
 }
+
+/** The most rows of a page. */
+const MOST_ROWS = 100
 
 export function addMessages(program: Command): void {
   const messages = program.command('messages').description('find, inspect and repair messages')
@@ -30,8 +34,7 @@ export function addMessages(program: Command): void {
       'agent-messaging messages list --end-user customer-42 --profile production',
     ],
     thing: 'the messages',
-    call: ({ client, options }: Invocation<ListOptions>) =>
-      firstOf(client.messages.search(searchOf(options)), options.limit),
+    call: foundBy,
     longText: tableWithNames(['agent'], row, 'No messages found.'),
   })
     .option('--agent <agent>', 'only messages of the agent with this name or id')
@@ -40,8 +43,10 @@ export function addMessages(program: Command): void {
     .option('--correlation-id <id>', 'only messages with this correlationId in the metadata')
     .option(
       '--text <text>',
-      'only messages with this text (at most 100 characters) in them or in their answer',
+      'only messages with this text (at most 100 characters) in them, in their answer or in the ' +
+        'name of their session, or at the end of their id',
     )
+    .option('--cursor <cursor>', 'look further than the search that printed this cursor')
     .addOption(
       new Option('--state <state>', 'only messages in this state').choices([...MESSAGE_STATES]),
     )
@@ -77,6 +82,20 @@ export function addMessages(program: Command): void {
       backend.client.messages.retry((await messageWith(backend, id)).agentId, id),
     text: nowIn,
   })
+}
+
+/** A search for a text is one page, because it can look at many messages without a match. */
+export async function foundBy({ client, options }: Invocation<ListOptions>) {
+  const { text, cursor, limit } = options
+  const search = { ...searchOf(options), ...given({ cursor }) }
+  if (text === undefined) return firstOf(client.messages.search(search), limit)
+  const page = { ...search, limit: Math.min(limit, MOST_ROWS) }
+  const { data, nextCursor, lookedBackTo } = await client.messages.search(page)
+  if (nextCursor !== null)
+    process.stderr.write(
+      `Looked back to ${lookedBackTo}. To look further, add: --cursor ${nextCursor}\n`,
+    )
+  return data
 }
 
 const message = (id: string) => `message ${id}`
