@@ -135,7 +135,11 @@ const CHECKS: Grouped = {
     setMetadata: MESSAGE,
   },
   hooks: { set: MESSAGE, list: MESSAGE, delete: { ...MESSAGE, name: ID } },
-  inputs: { list: { ...PROJECT, agent: TEXT, endUserId: TEXT }, answer: INPUT, withdraw: INPUT },
+  inputs: {
+    list: { ...PROJECT, agent: TEXT, sessionId: TEXT, endUserId: TEXT },
+    answer: INPUT,
+    withdraw: INPUT,
+  },
   agents: {
     create: { ...PROJECT, name: notNull },
     update: { ...AGENT, ...CHANGE },

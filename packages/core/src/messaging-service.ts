@@ -258,7 +258,7 @@ interface HookCalls {
 
 /** Questions of agents to people. */
 interface InputCalls {
-  /** Lists the messages of a project that wait for an answer, newest first. */
+  /** Lists the messages of a project that wait for an answer, the nearest deadline first. */
   list(input: ListInputsInput): Paged<Message, AccessRestricted | Refusal<'agent_not_found'>>
   /**
    * Answers a question of an agent. The next run of the message gets the answer. A repeated call with

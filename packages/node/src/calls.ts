@@ -166,7 +166,10 @@ export const CALLS = {
     setMetadata: { fields: { ...message, metadata: true }, shown: shownMessage },
   },
   inputs: {
-    list: { fields: { ...page, ...access, agent: true, endUserId: true }, shown: shownMessage },
+    list: {
+      fields: { ...page, ...access, agent: true, sessionId: true, endUserId: true },
+      shown: shownMessage,
+    },
     answer: {
       fields: {
         ...message,

@@ -47,6 +47,7 @@ export { cancelMessage, changeInput, messageChanges, type Changed } from './mess
 export {
   messageById,
   messageLists,
+  askingSql,
   messageListSql,
   selectMessage,
   sessionListSql,

@@ -1,6 +1,9 @@
 import type { Instant, Message, SessionSummary } from '@org/agent-messaging-core'
 import {
   changeConditions,
+  deadlineCursor,
+  deadlinePlace,
+  isAsking,
   MESSAGE_COLUMNS,
   MESSAGE_SESSION_COLUMNS,
   messageBounds,
@@ -8,11 +11,13 @@ import {
   toMessage,
   toPage,
   type CursorPlace,
+  type DeadlinePlace,
   type MessageBounds,
   type MessageFilter,
   type MessageRef,
   type MessageRow,
   type MessageStore,
+  type QuestionsOf,
   type SessionScope,
   type SessionsOf,
 } from '@org/agent-messaging-core/storage'
@@ -151,6 +156,31 @@ export const messagesById = sql<Ids, MessageRow>(
 const settled = sql<Ids, MessageRow>(
   (d) => `${messagesById(d)} and m.state in ('responded', 'failed', 'cancelled', 'input_required')`,
 )
+const placeAt = (cursor: string | undefined): DeadlinePlace =>
+  deadlinePlace(cursor) ?? { at: 0, id: '' }
+
+type Places = QuestionsOf & DeadlinePlace & { readonly rows: number }
+type Place = { readonly id: string; readonly deadlineAt: Instant }
+
+/** Finds the places of questions in the index, so that it reads the messages of one page only. */
+export const askingSql =
+  ({ agentIds, sessionId, scope, endUserId }: QuestionsOf): Sql<Places, Place> =>
+  (d) => {
+    const { schema, join } = d
+    const ofSession = sessionId !== undefined || scope
+    return `
+    select m.id, m.deadline_at as "deadlineAt"
+    from ${schema}agents a ${join} ${schema}messages m on m.agent_id = a.id
+      ${ofSession ? `join ${schema}sessions s on s.seq = m.session_seq` : ''}
+    where a.project_id = @projectId and m.input_due_at is not null and m.deadline_at >= @at
+      and (m.deadline_at > @at or m.id > @id)
+      ${agentIds ? `and ${d.oneOf('a.id', 'agentIds')}` : ''}
+      ${sessionId === undefined ? '' : 'and s.session_id = @sessionId'}
+      ${scope ? `and ${inScope(scope, d)}` : ''}
+      ${endUserId === undefined ? '' : `and ${d.hasEndUser} and ${d.endUser} = @endUserId`}
+    order by m.deadline_at, m.id ${atMost('@rows')}`
+  }
+
 const dueInputs = sql<{ readonly now: Instant; readonly limit: number }, MessageRow>(
   (d) => `
     ${selectMessage(d)} where m.input_due_at <= @now
@@ -170,6 +200,7 @@ type Lists =
   | 'find'
   | 'findSettled'
   | 'dueInputs'
+  | 'listAsking'
   | 'list'
   | 'count'
   | 'listSessions'
@@ -186,6 +217,17 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
   }),
   find: read((ids) => found(messagesById, { ids })),
   findSettled: read((ids) => found(settled, { ids })),
+  listAsking: read(function* (questions, { cursor, limit }) {
+    const given = { ...questions, ...scopeParameters(questions.scope), ...placeAt(cursor) }
+    const places = yield* all(askingSql(questions), { ...given, rows: limit + 1 })
+    const page = places.slice(0, limit)
+    const messages = yield* found(messagesById, { ids: page.map(({ id }) => id) })
+    const last = places.length > limit ? page.at(-1) : undefined
+    return {
+      data: page.flatMap(({ id }) => messages.filter((one) => one.id === id && isAsking(one))),
+      nextCursor: last ? deadlineCursor(last.deadlineAt, last.id) : null,
+    }
+  }),
   dueInputs: read((due) => found(dueInputs, due)),
   list: read(function* (filter, page) {
     const { cursor, limit } = page

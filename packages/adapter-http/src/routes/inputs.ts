@@ -9,7 +9,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, byActor, messageRef } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, id, ofAgentAndUser, paging, query } from '../schemas.js'
+import { fieldsOf, id, ofAgentAndUser, paging, query, storableText } from '../schemas.js'
 import { messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
@@ -33,7 +33,12 @@ const inputAnswer = fieldsOf({
 })
 const withdrawal = fieldsOf({ inputId }).meta({ id: 'InputWithdrawal' })
 
-const list = query({ ...paging, ...ofAgentAndUser })
+const list = query({
+  ...paging,
+  cursor: storableText.optional().describe('The `nextCursor` of the previous page.'),
+  ...ofAgentAndUser,
+  sessionId: storableText.optional().describe('The id of the session.'),
+})
 
 /** Questions of agents to people. */
 export const inputRoutes = (d: HttpDeps) => {
@@ -47,7 +52,7 @@ export const inputRoutes = (d: HttpDeps) => {
         {
           operationId: 'listInputs',
           call: 'inputs.list',
-          summary: 'List the messages that wait for a person, newest first',
+          summary: 'List the messages that wait for a person, the nearest deadline first',
           description: 'Each message has its open question as `input`.',
           query: list,
           refusals: ['agent_not_found'],

@@ -5,6 +5,7 @@ import {
   type RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
 import {
+  askingSql,
   countedRecovery,
   deliveryListSql as deliveryList,
   messageListSql as messageList,
@@ -135,6 +136,12 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'messages_session_seq_position_key',
     messageListSql({ ...filter, sessionId: '7', order: 'asc' }),
     { ...page, sessionId: '7' },
+  ],
+  [
+    'list questions',
+    'messages_deadline',
+    sql(askingSql({ projectId: 'p' })(dialect)),
+    { projectId: 'p', at: 0, id: '', rows: 10 },
   ],
   ['list deliveries', 'deliveries_project', deliveryListSql({ projectId: 'p1' }), ofProject],
   [

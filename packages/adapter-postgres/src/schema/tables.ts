@@ -159,6 +159,8 @@ create index messages_agent on agent_messaging.messages (agent_id, seq);
 create index messages_idle on agent_messaging.messages (agent_id, seq) where is_idle;
 create index messages_asking on agent_messaging.messages (agent_id, seq)
   where input_due_at is not null;
+create index messages_deadline on agent_messaging.messages (agent_id, deadline_at, id)
+  where input_due_at is not null;
 create index messages_input_due on agent_messaging.messages (input_due_at)
   where input_due_at is not null;
 create index messages_hooks on agent_messaging.messages (id) where hook_version is not null;

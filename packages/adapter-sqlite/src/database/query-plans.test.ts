@@ -4,6 +4,7 @@ import {
   type SessionScope,
 } from '@org/agent-messaging-core/storage'
 import {
+  askingSql,
   deliveryListSql,
   lastReadSql,
   messageListSql,
@@ -128,6 +129,12 @@ it('the people of a day are found by descents of an index, without the rows of m
 it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {
   const statements = [...preparedStatements(), ...listStatements()]
   expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
+})
+
+it('questions are found by an index that has their deadlines and ids', () => {
+  expect(planOf(database(), askingSql({ projectId: '' })(dialect)).join(' | ')).toContain(
+    'SEARCH m USING COVERING INDEX messages_deadline (agent_id=? AND deadline_at>?)',
+  )
 })
 
 it('a list by state reads only unfinished rows', () => {

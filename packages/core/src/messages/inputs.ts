@@ -3,7 +3,9 @@ import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { ownPrincipal, type AccessRestricted, type ByAccess } from '../domain/access/access.js'
 import { auditEntry, type AuditAction, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
+import { deadlineCursor, deadlinePlace } from '../domain/messages/deadline-order.js'
 import {
+  deadlineOf,
   decideAnswer,
   decideWithdrawal,
   isAsking,
@@ -147,6 +149,8 @@ export type ListInputsInput = ByAccess &
     readonly projectId: string
     /** Only messages of the agent with this id or name. */
     readonly agent?: string | undefined
+    /** Only messages of this session. */
+    readonly sessionId?: string | undefined
     /** Only messages of this end user. */
     readonly endUserId?: string | undefined
   }
@@ -155,9 +159,10 @@ export const listInputs =
   (d: Reading) =>
   ({ limit, cursor, ...asked }: ListInputsInput) =>
     searchOf(d, asked).andThen((search) =>
-      pageOfText({ limit, cursor }, (part) =>
-        d.storage.messages.search({ ...search, state: 'input_required' }, part),
-      ),
+      pageOfText({ limit, cursor }, (part) => d.storage.messages.listAsking(search, part), {
+        cursorOf: (message) => deadlineCursor(deadlineOf(message), message.id),
+        isCursor: (one) => deadlinePlace(one) !== undefined,
+      }),
     )
 
 type Change = ByActor & {

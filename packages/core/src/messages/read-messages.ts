@@ -224,7 +224,7 @@ const findMessages =
           : d.storage.messages.search(wanted, part, abort)
       // The store bounds the texts of a page that it looks at.
       const most = search.text === undefined ? PART : Infinity
-      const { nextCursor, ...found } = yield* await pageOfText({ limit, cursor }, list, most)
+      const { nextCursor, ...found } = yield* await pageOfText({ limit, cursor }, list, { most })
       const deliveries = isScoped(access)
         ? []
         : yield* chain(
@@ -257,14 +257,21 @@ const PART = 20
 export const pageOfText = (
   page: PageInput,
   list: (part: PageOf) => Stored<Page<Message>>,
-  most = PART,
+  { most = PART, cursorOf = ({ id }) => id, isCursor }: PartOptions = {},
 ): ResultAsync<Page<Message>, Unavailable | Invalid> =>
-  ofPage(page, (checked) => readParts(checked, list, most))
+  ofPage(page, (checked) => readParts(checked, list, { most, cursorOf }), isCursor)
+
+type PartOptions = {
+  readonly most?: number
+  /** Returns the cursor behind a message. Default: its id. */
+  readonly cursorOf?: (message: Message) => string
+  readonly isCursor?: (cursor: string) => boolean
+}
 
 function readParts(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
-  most: number,
+  { most, cursorOf }: Required<Pick<PartOptions, 'most' | 'cursorOf'>>,
 ) {
   return safeTry(async function* () {
     const data: Message[] = []
@@ -278,7 +285,7 @@ function readParts(
         if (text >= MOST_TEXT)
           return ok({
             data,
-            nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id,
+            nextCursor: message === part.data.at(-1) ? part.nextCursor : cursorOf(message),
           })
       }
       // A shorter part with a cursor has read as much as one page can.

@@ -13,6 +13,7 @@ export const scopeOf = (access: Access | undefined): InScope =>
 type Asked = ByAccess & {
   readonly projectId: string
   readonly agent?: string | undefined
+  readonly sessionId?: string | undefined
   readonly endUserId?: string | undefined
 }
 

@@ -85,6 +85,11 @@ export interface MessageStore {
    */
   dueInputs(query: { readonly now: Instant; readonly limit: number }): Stored<Message[]>
   /**
+   * Lists messages that wait for an answer, the nearest deadline first. The cursor is a
+   * `deadlineCursor`, so a page goes on behind a question that was answered.
+   */
+  listAsking(questions: QuestionsOf, page: PageOf): Stored<Page<Message>>
+  /**
    * Ends an open message, whether or not it runs: its state, event and deliveries in one commit. A
    * run is stored, and loses its lease. Other messages of the session keep their order.
    */
@@ -398,3 +403,9 @@ export type MessageSearch = InScope & {
   /** Exclusive. */
   readonly createdBefore?: Instant
 }
+
+/** Selects questions. */
+export type QuestionsOf = Pick<
+  MessageSearch,
+  'projectId' | 'agentIds' | 'sessionId' | 'endUserId' | 'scope'
+>

@@ -26,7 +26,12 @@ export {
   NO_CLAIMS,
 } from '../domain/messages/first-claim.js'
 export { newestThatFit, turnsOf } from '../domain/messages/history.js'
-export { openInput } from '../domain/messages/input-decisions.js'
+export {
+  deadlineCursor,
+  deadlinePlace,
+  type DeadlinePlace,
+} from '../domain/messages/deadline-order.js'
+export { deadlineOf, isAsking, openInput } from '../domain/messages/input-decisions.js'
 export {
   decideHook,
   HOOK_EVENTS,
@@ -197,6 +202,7 @@ export type {
   MessageFilter,
   MessageRef,
   MessageSearch,
+  QuestionsOf,
   MessageStore,
   MetadataChange,
   NewMessage,

@@ -32,6 +32,11 @@ import {
   type MessageRef,
   type MetadataChange,
   type MessageSearch,
+  type QuestionsOf,
+  deadlineCursor,
+  deadlineOf,
+  deadlinePlace,
+  matchesFields,
   type MessageStore,
   type NewMessage,
   type RecordedRun,
@@ -258,6 +263,21 @@ export class MemoryMessages implements Immediate<MessageStore> {
 
   count(filter: MessageFilter, most: number): number {
     return countListed(this.#memory, filter, most)
+  }
+
+  listAsking(questions: QuestionsOf, { cursor, limit }: PageOf): Page<Message> {
+    const after = deadlinePlace(cursor)
+    const places = [...this.#memory.messages.values()]
+      .map(({ message }) => ({ message, id: message.id, at: deadlineOf(message) }))
+      .filter(({ message }) => matchesFields(message, { ...questions, state: 'input_required' }))
+      .filter(({ at, id }) => !after || at > after.at || (at === after.at && id > after.id))
+      .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
+    const data = places.slice(0, limit)
+    const last = places.length > limit ? data.at(-1) : undefined
+    return {
+      data: data.map(({ message }) => message),
+      nextCursor: last ? deadlineCursor(last.at, last.id) : null,
+    }
   }
 
   search(search: MessageSearch, page: PageOf): Page<Message> {

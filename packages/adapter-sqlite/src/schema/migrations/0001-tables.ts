@@ -142,6 +142,7 @@ create unique index messages_key on messages (agent_id, idempotency_key) where i
 create index messages_agent on messages (agent_id);
 create index messages_unanswered on messages (agent_id) where state <> 'responded';
 create index messages_asking on messages (agent_id, seq) where input_due_at is not null;
+create index messages_deadline on messages (agent_id, deadline_at, id, input_due_at) where input_due_at is not null;
 create index messages_input_due on messages (input_due_at) where input_due_at is not null;
 create index messages_created on messages (agent_id, created_at);
 create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;

@@ -27,6 +27,10 @@ export type AskingMessage = Message & { readonly state: AskingState }
 export const isAsking = (message: Message): message is AskingMessage =>
   message.state.kind === 'input_required'
 
+/** Returns the deadline of the open question, or 0. */
+export const deadlineOf = ({ state }: Message): Instant =>
+  state.kind === 'input_required' ? state.deadlineAt : 0
+
 /** The question that waits for an answer. */
 export const openInput = (message: Message): MessageInput | undefined =>
   isAsking(message) ? message.inputs?.at(-1) : undefined

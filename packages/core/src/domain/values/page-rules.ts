@@ -17,8 +17,9 @@ const DEFAULT_LIMIT = 50
 export function ofPage<T, E>(
   { limit = DEFAULT_LIMIT, cursor }: PageInput,
   list: (page: { readonly limit: number; readonly cursor?: string }) => ResultAsync<T, E>,
+  isCursor: (cursor: string) => boolean = isUuid,
 ): ResultAsync<T, E | Invalid> {
-  const problem = broken(pageRules({ limit, cursor }))
+  const problem = broken(pageRules({ limit, cursor }, isCursor))
   if (problem) return errAsync(problem.error)
   return list({ limit, ...(cursor !== undefined && { cursor }) })
 }
@@ -28,10 +29,13 @@ const MOST = 2 ** 31 - 2
 const isCount = (limit: unknown): boolean =>
   Number.isInteger(limit) && Number(limit) > 0 && Number(limit) <= MOST
 
-function pageRules({ limit, cursor }: { readonly limit: unknown; readonly cursor: unknown }) {
-  const isCursor = cursor === undefined || (typeof cursor === 'string' && isUuid(cursor))
+function pageRules(
+  { limit, cursor }: { readonly limit: unknown; readonly cursor: unknown },
+  isCursor: (cursor: string) => boolean,
+) {
+  const isOfList = cursor === undefined || (typeof cursor === 'string' && isCursor(cursor))
   return {
     limit: isCount(limit) ? undefined : 'must be a whole number above 0',
-    cursor: isCursor ? undefined : 'must be the nextCursor of the page before',
+    cursor: isOfList ? undefined : 'must be the nextCursor of the page before',
   } satisfies Record<string, Rule>
 }

@@ -8,19 +8,25 @@ import { messageWith, nowIn } from './messages.js'
 import { limitOption } from '../options.js'
 import { type Names, tableWithNames, withName } from './names.js'
 
-type ListOptions = { readonly agent?: string; readonly endUser?: string; readonly limit: number }
+type ListOptions = {
+  readonly agent?: string
+  readonly session?: string
+  readonly endUser?: string
+  readonly limit: number
+}
 type AnswerOptions = { readonly endUser?: string }
 
 export function addInputs(program: Command): void {
   const inputs = program.command('inputs').description('answer questions of agents to people')
   addApiCommand(inputs, 'list', {
-    about: 'list the messages that wait for a person, newest first',
+    about: 'list the messages that wait for a person, the nearest deadline first',
     thing: 'the questions',
-    call: ({ client, options: { agent, endUser, limit } }: Invocation<ListOptions>) =>
-      firstOf(client.inputs.list(given({ agent, endUserId: endUser })), limit),
+    call: ({ client, options: { agent, session, endUser, limit } }: Invocation<ListOptions>) =>
+      firstOf(client.inputs.list(given({ agent, sessionId: session, endUserId: endUser })), limit),
     longText: tableWithNames(['agent'], row, 'No open questions.'),
   })
     .option('--agent <agent>', 'only questions of the agent with this name or id')
+    .option('--session <id>', 'only questions of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .addOption(limitOption('messages'))
   addApiCommand(inputs, 'answer <message-id> <value>', {

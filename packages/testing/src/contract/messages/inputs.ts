@@ -99,6 +99,58 @@ export function inputsSuite(it: StorageTest): void {
     expect(late).toMatchObject({ lost: 'running', isExhausted: true, message: { attempt: 2 } })
   })
 
+  it('lists questions by their deadlines, also behind one that was answered', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, other] = [await scene.agent(), await scene.agent()]
+    const asked: Message[] = []
+    for (const minutes of [3, 1, 2, 2]) {
+      const run = await scene.run(asked.length === 2 ? other : agent, {
+        sessionId: `s${asked.length}`,
+        ...(asked.length === 3 && {
+          executionPrincipal: { type: 'end_user', endUserId: 'ada' } as const,
+        }),
+      })
+      const state = { ...ASKING, deadlineAt: NOW + minutes * MINUTE, dueAt: NOW + MINUTE }
+      await storage.messages.ask({
+        ...heldBy(run),
+        state,
+        inputs: [INPUT],
+        outgoing: scene.outgoing(anEvent(agent)),
+      })
+      asked.push(run.message)
+    }
+    await scene.send(agent, { sessionId: 'quiet' })
+    const { projectId } = agent
+    const list = async (filter: object = {}, page: object = {}) => {
+      const found = await storage.messages.listAsking(
+        { projectId, ...filter },
+        { limit: 9, ...page },
+      )
+      return {
+        ...found,
+        places: found.data.map(({ id }) => asked.findIndex((one) => one.id === id)),
+      }
+    }
+    expect((await list()).places).toEqual([1, 2, 3, 0])
+    expect((await list({ agentIds: [agent.id] })).places).toEqual([1, 3, 0])
+    expect((await list({ sessionId: 's2' })).places).toEqual([2])
+    expect((await list({ endUserId: 'ada' })).places).toEqual([3])
+    expect((await list({ scope: { ids: ['s0', 's3'] } })).places).toEqual([3, 0])
+    expect((await list({ scope: { prefix: 's' } })).places).toEqual([1, 2, 3, 0])
+    expect((await list({ projectId: OTHER_PROJECT_ID })).places).toEqual([])
+    const first = await list({}, { limit: 2 })
+    expect(first).toMatchObject({ places: [1, 2], nextCursor: expect.any(String) })
+    for (const place of first.places)
+      await storage.messages.changeInput(
+        change(scene, place === 2 ? other : agent, asked[place] as Message),
+      )
+    const cursor = first.nextCursor
+    expect(await list({}, { cursor })).toMatchObject({ places: [3, 0], nextCursor: null })
+    expect((await list()).places).toEqual([3, 0])
+  })
+
   it('keeps the questions of a message that was answered', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
