@@ -184,12 +184,16 @@ const versionsShown = () =>
     .map((turn) => `${turn.id.slice('turn-'.length)}:${turn.dataset.version}`)
     .join()
 
+/** The form for the next message, behind the newest one. */
+const endOfTalk = () => document.getElementById('end')
+const showEnd = () => endOfTalk().scrollIntoView({ block: 'end' })
+
 const showTurn = ({ id, version, html }) => {
   const shown = document.getElementById(`turn-${id}`)
   if (shown?.dataset.version === version) return
   const answer = shown?.querySelector('.answered')
   if (answer && hasSelection(answer)) return waiting.set(id, { id, version, html })
-  const isAtEnd = innerHeight + scrollY > document.body.scrollHeight - 80
+  const isAtEnd = endOfTalk().getBoundingClientRect().bottom < innerHeight + 80
   const template = document.createElement('template')
   template.innerHTML = html
   const turn = template.content.firstElementChild
@@ -205,7 +209,7 @@ const showTurn = ({ id, version, html }) => {
   const said = document.getElementById(`turn-${id}`).querySelector('.answered .said')
   const isFinal = /^(responded|failed)/.test(version)
   if (isFinal && said) document.getElementById('news').textContent = said.textContent
-  if (isAtEnd) scrollTo(0, document.body.scrollHeight)
+  if (isAtEnd) showEnd()
 }
 
 let source
@@ -276,4 +280,6 @@ const sendQuietly = async (event) => {
 if (talk) {
   document.querySelector('#end form').addEventListener('submit', (event) => void sendQuietly(event))
   if (talk.dataset.live) follow()
+  const isTold = document.querySelector('.notice, .problem') !== null
+  if (talk.dataset.live && !location.hash && !isTold) showEnd()
 }

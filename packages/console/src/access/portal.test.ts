@@ -612,3 +612,28 @@ describe('frames', () => {
     ])
   })
 })
+
+it('a customer reads no error of an agent, and no answer of a receiver but on its delivery', async () => {
+  const both = ['project:message', 'project:webhooks'] as const
+  const { service, projectId, sender, get, enter, clock } = await portal(both)
+  sender.script(refused(500))
+  const { cookie } = await enter()
+  const url = 'https://r.example/hook'
+  await service.webhooks.create({ projectId, url, events: ['message.failed'] })
+  const sent = { projectId, agent: 'bot', sessionId: 's', message: 'fail' }
+  const { message } = await service.messages.send(sent)
+  await clock.until(async () => {
+    const { data } = await service.deliveries.list({ projectId })
+    return data[0]?.attemptCount === 1
+  })
+  const [delivery] = (await service.deliveries.list({ projectId })).data
+  const read = async (path: string) => (await get(`/console/${path}`, cookie)).text()
+  for (const path of [`messages/${message.id}`, 'sessions/bot?session=s', 'conversations']) {
+    const page = await read(path)
+    expect(page, path).toContain('ail') // Failed, failed
+    expect(page, path).not.toContain('is busy')
+    expect(page, path).not.toContain('it answers 500')
+  }
+  expect(await read(`messages/${message.id}`)).toContain('it fails since')
+  expect(await read(`deliveries/${delivery?.id}`)).toContain('it answers 500')
+})

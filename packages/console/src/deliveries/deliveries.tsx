@@ -32,23 +32,15 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
   return newRoutes()
     .get('/deliveries', mayManage, (c) => deliveriesPage(c, d))
 
-    .get('/deliveries/:id', mayManage, (c) => {
-      const ref = deliveryRef(c)
-      const found = async () => {
-        const detail = await service.deliveries.get(ref)
-        // The deliveries of a deleted webhook stay on record.
-        const { webhookId } = detail.delivery
-        const webhook = service.webhooks.get({ projectId: ref.projectId, webhookId })
-        return { detail, webhook: await orUndefined(webhook) }
-      }
-      return showFound(c, found(), (page) =>
+    .get('/deliveries/:id', mayManage, (c) =>
+      showFound(c, service.deliveries.story(deliveryRef(c)), (found) =>
         show(
           c,
-          { title: `Delivery of ${page.detail.delivery.event}`, section: 'Deliveries' },
-          <DeliveryPage {...page} />,
+          { title: `Delivery of ${found.detail.delivery.event}`, section: 'Deliveries' },
+          <DeliveryPage {...found} />,
         ),
-      )
-    })
+      ),
+    )
 
     .post('/deliveries/:id/:action{redeliver|cancel|skip}', mayManage, (c) => {
       const ref = deliveryRef(c)

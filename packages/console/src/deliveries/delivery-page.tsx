@@ -1,4 +1,4 @@
-import type { DeliveryDetail, Webhook } from '@org/agent-messaging-core'
+import type { DeliveryDetail, DeliveryStory, Webhook } from '@org/agent-messaging-core'
 import { deliveryStatusOf } from '@org/agent-messaging-core/host'
 import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
@@ -18,6 +18,7 @@ import {
   Status,
   WholeId,
 } from '../parts/parts.js'
+import { StoryText } from '../parts/story.js'
 import { Live } from '../parts/table.js'
 import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
@@ -28,7 +29,7 @@ type DeliveryPageProps = {
 }
 
 /** Shows the state of a delivery, its attempts and its body. */
-export function DeliveryPage({ detail, webhook }: DeliveryPageProps) {
+export function DeliveryPage({ story, detail, webhook }: DeliveryStory) {
   const { delivery, attempts, body } = detail
   return (
     <>
@@ -40,6 +41,7 @@ export function DeliveryPage({ detail, webhook }: DeliveryPageProps) {
       </h1>
       <div class="halves">
         <Live every={2_000}>
+          <StoryText story={story} />
           <Actions detail={detail} webhook={webhook} />
           <DeliveryFacts detail={detail} webhook={webhook} />
           <section class="card" aria-labelledby="attempts">

@@ -46,21 +46,27 @@ it('a conversation and a message show the questions of the agent with their answ
   for (const page of await pages()) expect(page).toContain('<bdi>Ada</bdi>')
 })
 
-it('the page of a message shows its runs, and none while no run has started', async () => {
+it('the page of a message tells its story, with its runs', async () => {
   const { service, projectId, get, signIn } = await scene()
   const cookie = await signIn()
   const ref = { projectId, agent: 'bot' }
   const pageOf = async (message: string) => {
-    const sent = await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0 })
+    const sent = await service.messages.send({ ...ref, sessionId: '<s>', message, waitMs: 0 })
     const { id } = sent.message
     return (await get(`/console/messages/${id}`, cookie)).text()
   }
   const failed = await pageOf('fail')
-  expect(failed).toContain('<h2 id="runs">Runs</h2>')
-  const [, row] = /<h2 id="runs">.*?<tbody>(.*?)<\/tbody>/s.exec(failed) ?? []
-  expect(row?.match(/<tr>/g)).toHaveLength(1)
-  expect(row).toContain('the &lt;b&gt;model&lt;/b&gt; is busy')
-  expect(row).toContain('7 in, 0 out')
+  expect(failed).toContain('<title>Message for the service in &lt;s&gt; · Agent Messaging</title>')
+  const [, story] = /<div class="story card">(.*?)<\/div>/s.exec(failed) ?? []
+  expect(story).toContain('The message failed at ')
+  expect(story).toContain('<bdi>“the &lt;b&gt;model&lt;/b&gt; is busy”</bdi>')
+  expect(story).toContain('No webhook subscribes to message.failed.')
+  const [, steps = ''] = /<ol class="timeline">(.*?)<\/ol>/s.exec(failed) ?? []
+  expect(steps.match(/<strong>[^<]*/g)).toEqual(['<strong>Sent', '<strong>Run 1', '<strong>Failed'])
+  expect(steps).toContain('7 in, 0 out')
   await pageOf('never')
-  expect(await pageOf('hi')).not.toContain('id="runs"')
+  expect(await pageOf('**hi**')).not.toContain('<strong>Run 1')
+  const { message } = await service.messages.send({ ...ref, sessionId: 't', message: '**hi**' })
+  const answered = await (await get(`/console/messages/${message.id}`, cookie)).text()
+  expect(answered).toContain('<strong>hi</strong>')
 })

@@ -22,7 +22,7 @@ import { sessionsPath } from './message-table.js'
 import { nameOf, Questions } from './questions.js'
 import { type Draft, SendForm } from './send-form.js'
 import { Next, pathOf } from '../parts/table.js'
-import { messageLabel, shortened } from '../parts/wording.js'
+import { ErrorText, messageLabel, shortened } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
 const PAGE_LENGTH = 50
@@ -83,16 +83,18 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
         </div>
         <Next cursor={messages.nextCursor} label="Earlier" />
         <div class="beside">
-          <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
-            {messages.data.toReversed().map((message) => (
-              <Turn agent={agent} message={message} formatted={formatted?.get(message.id)} />
-            ))}
-          </div>
-          <div class="details">
+          <div class="talk">
+            <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
+              {messages.data.toReversed().map((message) => (
+                <Turn agent={agent} message={message} formatted={formatted?.get(message.id)} />
+              ))}
+            </div>
             <section class="card" id="end" aria-labelledby="send">
               <h2 id="send">Send a message</h2>
               <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
             </section>
+          </div>
+          <div class="details">
             <SessionFacts agent={agent} sessionId={sessionId} messages={messages} />
           </div>
         </div>
@@ -236,11 +238,7 @@ function Answer({ agent, message, partial, formatted }: TurnProps) {
           <WholeText id={message.id} length={text.length} />
         </>
       )}
-      {state.kind === 'failed' && (
-        <p class="said">
-          <code>{state.error.code}</code> {state.error.message}
-        </p>
-      )}
+      {state.kind === 'failed' && <ErrorText {...state.error} />}
       <p class="facts">
         <Status {...label} />
         {state.kind === 'responded' && <span>in {formatDuration(state.responseTimeMs)}</span>}
@@ -261,10 +259,10 @@ const WholeText = ({ id, length }: { readonly id: string; readonly length: numbe
     </p>
   )
 
-type SaidProps = { readonly text: string } & Pick<TurnProps, 'formatted'>
+type SaidProps = { readonly text: string; readonly formatted?: string | undefined }
 
 /** Shows an answer as safe Markdown, or as the agent wrote it. */
-function Said({ text, formatted }: SaidProps) {
+export function Said({ text, formatted }: SaidProps) {
   return useView().c.req.query('view') === 'raw' ? (
     <p class="said" dir="auto">
       {text}

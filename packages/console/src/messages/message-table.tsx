@@ -10,7 +10,7 @@ import { SessionLink } from './conversation.js'
 import { BASE } from '../options.js'
 import { Id, Post, Status } from '../parts/parts.js'
 import type { Columns } from '../parts/table.js'
-import { messageLabel, shortened } from '../parts/wording.js'
+import { ErrorText, messageLabel, shortened } from '../parts/wording.js'
 import { z } from 'zod'
 import { fieldsOf, instantOf, optional } from '../parts/filter.js'
 import type { Form } from '../parts/input.js'
@@ -79,11 +79,7 @@ export const Person = ({ principal }: { readonly principal: Message['executionPr
 function Outcome({ state }: Pick<Message, 'state'>) {
   if (state.kind === 'responded') return <>{shortened(state.response, SHOWN_TEXT)}</>
   if (state.kind !== 'failed') return <>–</>
-  return (
-    <>
-      <code>{state.error.code}</code> {shortened(state.error.message, SHOWN_TEXT)}
-    </>
-  )
+  return <ErrorText {...state.error} />
 }
 
 const text = optional(

@@ -1,141 +1,208 @@
-import {
-  MessagingError,
-  type DeliveryDetail,
-  type Message,
-  type MessageRun,
-  type Webhook,
-  type WebhookDelivery,
-} from '@org/agent-messaging-core'
+import type { Instant, Message, MessageStory } from '@org/agent-messaging-core'
 import { isFinal } from '@org/agent-messaging-core/storage'
+import type { Child } from 'hono/jsx'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { can, idIn, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
 import { CONVERSATIONS, Person, sessionsPath } from './message-table.js'
 import { BASE } from '../options.js'
-import { type Columns, Empty, Live, TableSection } from '../parts/table.js'
+import { Live } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
-import { MessageActions, SessionLink, sessionPath } from './conversation.js'
-import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
+import { MessageActions, Said, SessionLink, sessionPath } from './conversation.js'
+import { DeliveryLink, NextAttempt } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
-import { Facts, formatDuration, Status, Time, WholeId } from '../parts/parts.js'
-import { Questions } from './questions.js'
-import { messageLabel, runLabel, shortened } from '../parts/wording.js'
+import { Facts, formatDuration, FullTime, Status, type Tone, WholeId } from '../parts/parts.js'
+import { StoryText } from '../parts/story.js'
+import { nameOf, Questions } from './questions.js'
+import {
+  ErrorText,
+  messageLabel,
+  outcomeLabel,
+  runLabel,
+  shortened,
+  WebhookName,
+} from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) =>
   newRoutes().get('/messages/:id', need('project:message'), (c) => messagePage(c, d))
 
-const MAX_DELIVERIES = 25
-/** UTF-16 units. */
-const SHOWN_ERROR = 500
-const MAX_WEBHOOKS = 100
+/** UTF-16 units of an error or of a receiver's answer. */
+const SHOWN_WORDS = 500
 
-type Sent = {
-  readonly details: readonly DeliveryDetail[]
-  readonly hasMore: boolean
-  readonly webhooks: readonly Webhook[]
-}
-
-/** Shows one message with its answer or error, its runs, its events and its deliveries. */
-const messagePage = (c: PageRequest, d: ConsoleDeps) =>
-  showFound(c, readMessage(c, d), ({ message, agent, runs, sent }) =>
-    show(
+/** Tells the story of one message: why it is where it is, and what happened, in order. */
+const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
+  const isForCustomer = c.get('portal') !== undefined
+  const found = service.messages.story({
+    projectId: projectIn(c),
+    messageId: idIn(c.req.param('id')),
+    withReceivers: can(c, 'project:webhooks'),
+    isForCustomer,
+  })
+  return showFound(c, found, (all) => {
+    const { message } = all
+    const agent = withKnownName(c, all.agent, all.agent.id)
+    const person = nameOf(message.executionPrincipal)
+    return show(
       c,
-      { title: `Message ${message.id}`, section: 'Conversations' },
+      { title: `Message for ${person} in ${message.sessionId}`, section: 'Conversations' },
       <>
         <p class="crumbs">
           <a href={CONVERSATIONS}>Conversations</a> /{' '}
           <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
         </p>
-        <h1>Message</h1>
+        <h1 class="long">
+          Message for <bdi>{person}</bdi> in <bdi>{message.sessionId}</bdi>
+        </h1>
         <Live every={isFinal(message.state) ? 5_000 : 1_000}>
+          <StoryText story={all.story} />
           <MessageActions agent={agent} message={message} />
           <div class="columns">
-            <Texts message={message} />
+            <section class="card" aria-labelledby="story">
+              <h2 id="story">
+                What happened{' '}
+                {all.receivers && (
+                  <a href={`${BASE}/deliveries?message=${message.id}`}>Deliveries</a>
+                )}
+              </h2>
+              <ol class="timeline">
+                {stepsOf(all, isForCustomer)
+                  .toSorted((a, b) => a.at - b.at)
+                  .map((step) => (
+                    <li class={step.tone}>
+                      <p>
+                        {step.title} <FullTime at={step.at} />
+                      </p>
+                      {step.body}
+                    </li>
+                  ))}
+              </ol>
+            </section>
             <MessageFacts message={message} agent={agent.name} />
           </div>
-          {runs.length > 0 && <Runs runs={runs} />}
-          {sent && <Deliveries messageId={message.id} sent={sent} />}
         </Live>
       </>,
-    ),
-  )
-
-async function readMessage(c: PageRequest, { service }: ConsoleDeps) {
-  const projectId = projectIn(c)
-  const { data } = await service.messages.search({
-    projectId,
-    messageId: idIn(c.req.param('id')),
-    limit: 1,
+    )
   })
-  const [found] = data
-  if (!found) throw new MessagingError({ kind: 'message_not_found' })
-  const agent = await service.agents.get({ projectId, agent: found.message.agentId })
-  const ref = { projectId, agent: agent.id, messageId: found.message.id }
-  const runs = await service.messages.runs(ref)
-  const sent = can(c, 'project:webhooks')
-    ? await readDeliveries(service, projectId, found.deliveries)
-    : undefined
-  return { message: found.message, agent: withKnownName(c, agent, agent.id), runs, sent }
 }
 
-async function readDeliveries(
-  service: ConsoleDeps['service'],
-  projectId: string,
-  deliveries: readonly WebhookDelivery[],
-) {
-  const details = await detailsOf(service, deliveries.slice(0, MAX_DELIVERIES))
-  const webhooks =
-    deliveries.length === 0
-      ? []
-      : (await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })).data
-  const hasMore = deliveries.length > MAX_DELIVERIES
-  return { details, hasMore, webhooks } satisfies Sent
+type Step = {
+  readonly at: Instant
+  readonly tone: Tone
+  readonly title: Child
+  readonly body?: Child
 }
 
-const Texts = ({ message: whole }: { readonly message: Message }) => {
-  const { message, state, metadata, inputs } = whole
-  return (
-    <section class="card" aria-labelledby="said">
-      <h2 id="said">Message</h2>
-      <pre class="prose" dir="auto" tabindex={0}>
-        {message}
-      </pre>
-      {inputs && (
-        <>
-          <h2>Questions</h2>
-          <Questions message={whole} />
-        </>
-      )}
-      {state.kind === 'responded' && (
-        <>
-          <h2>Answer</h2>
-          <pre class="prose" dir="auto" tabindex={0}>
-            {state.response}
-          </pre>
-        </>
-      )}
-      {state.kind === 'failed' && (
-        <>
-          <h2>Error</h2>
-          <p class="problem">
-            <code>{state.error.code}</code> {state.error.message}
-          </p>
-        </>
-      )}
-      {metadata && Object.keys(metadata).length > 0 && (
-        <>
-          <h2>Metadata</h2>
-          <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
-        </>
-      )}
-    </section>
-  )
+function stepsOf(all: MessageStory, isForCustomer: boolean): Step[] {
+  const { message, receivers } = all
+  const sent: Step = {
+    at: message.createdAt,
+    tone: 'idle',
+    title: <strong>Sent</strong>,
+    body: <Text text={message.message} />,
+  }
+  return [
+    sent,
+    ...runSteps(all),
+    ...questionSteps(message),
+    ...endOf(message),
+    ...(receivers ? deliverySteps(receivers, isForCustomer) : []),
+  ]
 }
+
+function runSteps({ runs, message }: MessageStory): Step[] {
+  return runs.map(({ attempt, startedAt, endedAt, reason, error, usage }, at) => ({
+    at: startedAt,
+    tone: runLabel(reason).tone,
+    title: (
+      <>
+        <strong>Run {attempt}</strong> <Status {...runLabel(reason)} />
+      </>
+    ),
+    body: (
+      <>
+        <p class="muted">
+          {at === 0 && (
+            <span>after {formatDuration(startedAt - message.createdAt)} in the queue</span>
+          )}
+          {endedAt !== undefined && <span>took {formatDuration(endedAt - startedAt)}</span>}
+          {usage && (
+            <span>
+              {usage.inputTokens ?? 0} in, {usage.outputTokens ?? 0} out
+            </span>
+          )}
+        </p>
+        {error && <ErrorText {...error} />}
+      </>
+    ),
+  }))
+}
+
+const questionSteps = (message: Message): Step[] =>
+  (message.inputs ?? []).map((input) => ({
+    at: input.askedAt,
+    tone: 'busy',
+    title: <strong>Question</strong>,
+    body: <Questions message={{ ...message, inputs: [input] }} />,
+  }))
+
+function endOf({ state }: Message): Step[] {
+  const { tone } = messageLabel(state)
+  switch (state.kind) {
+    case 'responded': {
+      const body = <Said text={state.response} />
+      return [{ at: state.respondedAt, tone, title: <strong>Answered</strong>, body }]
+    }
+    case 'failed': {
+      const body = <ErrorText {...state.error} />
+      return [{ at: state.failedAt, tone, title: <strong>Failed</strong>, body }]
+    }
+    case 'cancelled':
+      return [{ at: state.cancelledAt, tone, title: <strong>Cancelled</strong> }]
+    default:
+      return []
+  }
+}
+
+type Receivers = NonNullable<MessageStory['receivers']>
+
+const deliverySteps = ({ deliveries, webhooks }: Receivers, isForCustomer: boolean): Step[] =>
+  deliveries.flatMap(({ delivery, attempts }) => {
+    const { id, event, state } = delivery
+    const webhook = webhooks.find((one) => one.id === delivery.webhookId)
+    const title = (status: Child) => (
+      <>
+        <WebhookName webhook={webhook} /> <code>{event}</code> {status} <DeliveryLink id={id} />
+      </>
+    )
+    const tried = attempts.map(({ startedAt, durationMs, outcome }): Step => {
+      const label = outcomeLabel(outcome)
+      const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
+      return {
+        at: startedAt,
+        tone: label.tone,
+        title: title(
+          <>
+            <Status {...label} /> <span class="muted nowrap">{formatDuration(durationMs)}</span>
+          </>,
+        ),
+        body: !isForCustomer && answer !== '' && <Text text={shortened(answer, SHOWN_WORDS)} />,
+      }
+    })
+    if (state.kind !== 'pending') return tried
+    const next = <NextAttempt at={state.nextAttemptAt} webhook={webhook} />
+    return [...tried, { at: state.nextAttemptAt, tone: 'busy', title: title(<>next: {next}</>) }]
+  })
+
+const Text = ({ text }: { readonly text: string }) => (
+  <pre class="prose" dir="auto" tabindex={0}>
+    {text}
+  </pre>
+)
 
 type FactsProps = { readonly message: Message; readonly agent: string }
 
 const MessageFacts = ({ message, agent }: FactsProps) => {
-  const { id, state, sessionId, executionPrincipal, createdAt } = message
+  const { id, state, sessionId, executionPrincipal, metadata = {} } = message
   return (
     <Facts
       facts={{
@@ -143,64 +210,11 @@ const MessageFacts = ({ message, agent }: FactsProps) => {
         Session: <SessionLink agent={agent} sessionId={sessionId} />,
         Agent: <a href={sessionsPath(agent)}>{agent}</a>,
         For: <Person principal={executionPrincipal} />,
-        Sent: <Time at={createdAt} />,
-        Answered: state.kind === 'responded' && (
-          <>
-            <Time at={state.respondedAt} />, in {formatDuration(state.responseTimeMs)}
-          </>
+        Metadata: Object.keys(metadata).length > 0 && (
+          <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
         ),
-        Failed: state.kind === 'failed' && <Time at={state.failedAt} />,
-        Cancelled: state.kind === 'cancelled' && <Time at={state.cancelledAt} />,
         'Message ID': <WholeId id={id} />,
       }}
     />
   )
 }
-
-const Runs = ({ runs }: { readonly runs: readonly MessageRun[] }) => (
-  <TableSection id="runs" title="Runs" rows={runs} columns={runColumns} />
-)
-
-const runColumns: Columns<MessageRun> = {
-  Run: ({ attempt }) => attempt,
-  End: ({ reason }) => <Status {...runLabel(reason)} />,
-  Started: { at: ({ startedAt }) => startedAt },
-  Took: ({ startedAt, endedAt }) => (endedAt ? formatDuration(endedAt - startedAt) : '–'),
-  Error: {
-    class: 'any',
-    dir: 'auto',
-    cell: ({ error }) =>
-      error ? (
-        <>
-          <code>{error.code}</code> {shortened(error.message, SHOWN_ERROR)}
-        </>
-      ) : (
-        '–'
-      ),
-  },
-  Tokens: ({ usage }) =>
-    usage ? `${usage.inputTokens ?? 0} in, ${usage.outputTokens ?? 0} out` : '–',
-}
-
-type DeliveriesProps = { readonly messageId: string; readonly sent: Sent }
-
-const Deliveries = ({ messageId, sent }: DeliveriesProps) => (
-  <TableSection
-    id="sent"
-    title={
-      <>
-        Events and deliveries{' '}
-        {sent.hasMore && <a href={`${BASE}/deliveries?message=${messageId}`}>Show all</a>}
-      </>
-    }
-    rows={sent.details}
-    columns={deliveryColumns(sent.webhooks)}
-    empty={
-      <Empty title="No deliveries yet">
-        <p>
-          The end of a message is an event. Each subscribed webhook gets one delivery of this event.
-        </p>
-      </Empty>
-    }
-  />
-)

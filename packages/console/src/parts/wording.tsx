@@ -1,5 +1,5 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
-import type { Outcome } from '@org/agent-messaging-core/runtime'
+import type { Outcome, RunError } from '@org/agent-messaging-core/runtime'
 import {
   circuitAt,
   deliveryStatusOf,
@@ -9,6 +9,7 @@ import {
 import type { AgentState, DeliveryState, MessageStateKind } from '@org/agent-messaging-core/storage'
 import { type Label, relative, span, type Tone } from './parts.js'
 import { BASE } from '../options.js'
+import { useView } from './zone.js'
 
 /** Describes the health of a webhook, and its reason. */
 export function healthOf(
@@ -137,6 +138,23 @@ export const runLabel = (reason: RunEndReason | undefined): Label =>
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 export const shortened = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`
+
+const SHOWN_ERROR = 500
+
+/** Shows why a run failed. A customer sees only that it did. */
+export function ErrorText({ code, message }: RunError) {
+  return (
+    <p class="said">
+      {useView().c.get('portal') ? (
+        'The agent failed.'
+      ) : (
+        <>
+          <code>{code}</code> <bdi>{shortened(message, SHOWN_ERROR)}</bdi>
+        </>
+      )}
+    </p>
+  )
+}
 
 type NameProps = { readonly webhook: Pick<Webhook, 'id' | 'url' | 'description'> | undefined }
 
