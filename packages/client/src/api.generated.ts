@@ -1122,6 +1122,14 @@ export interface components {
        */
       readonly retrySchedule?: readonly number[] | null
     }
+    /**
+     * @example {
+     *       "event": "message.responded"
+     *     }
+     */
+    readonly TestEvent: {
+      readonly event?: components['schemas']['EventType'] | null
+    }
     readonly Delivery: {
       /**
        * Format: uuid

@@ -41,6 +41,7 @@ export type {
   NewPortalLink,
   NewSessionToken,
   NewRecovery,
+  TestEvent,
   NewWebhook,
   OpenInput,
   PeopleToday,

@@ -77,6 +77,7 @@ export type DeliveryFilter = {
 /** Selects exhausted deliveries of all webhooks, unless a field says otherwise. */
 export type NewRecovery = Schemas['NewRecovery']
 export type Recovery = Schemas['Recovery']
+export type TestEvent = Schemas['TestEvent']
 
 export type Project = Schemas['Project']
 /** Null removes the own limits. */

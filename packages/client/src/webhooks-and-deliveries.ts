@@ -9,6 +9,7 @@ import type {
   NewWebhook,
   Recovery,
   Story,
+  TestEvent,
   Webhook,
   WebhookChange,
 } from './resources.js'
@@ -25,8 +26,9 @@ export function webhooksOf(http: Http) {
     delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: path(id) }),
     enable: (id: string): Promise<Webhook> => http.repeatable('POST', path(id, '/enable')),
     disable: (id: string): Promise<Webhook> => http.repeatable('POST', path(id, '/disable')),
-    /** Sends a `webhook.test` event to this webhook only. */
-    test: (id: string): Promise<Delivery> => http.post(path(id, '/test')),
+    /** Sends a `webhook.test` event, or a sample of another event, to this webhook only. */
+    test: (id: string, settings: TestEvent = {}): Promise<Delivery> =>
+      http.post(path(id, '/test'), settings),
     /** Both secrets sign for `graceMs`. The default is one day. */
     rotateSecret: (
       id: string,

@@ -161,7 +161,7 @@ const CHECKS: Grouped = {
     finishRotation: WEBHOOK,
     get: WEBHOOK,
     list: PROJECT,
-    sendTestEvent: WEBHOOK,
+    sendTestEvent: { ...WEBHOOK, event: oneOf(recoverySettings.event.enum) },
   },
   deliveries: {
     get: DELIVERY,

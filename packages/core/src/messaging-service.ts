@@ -95,6 +95,7 @@ import type {
   RotateSecretInput,
   UpdateWebhookInput,
   WebhookRef,
+  TestEventInput,
 } from './webhooks/manage-webhooks.js'
 import type { ListenInput } from './webhooks/event-listener.js'
 import type { Listening } from './webhooks/event-listeners.js'
@@ -353,12 +354,12 @@ interface WebhookCalls {
   /** Lists webhooks with their last failures, newest first. */
   list(input: ListInput): Paged<ReadWebhook>
   /**
-   * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
-   * any other.
+   * Sends a `webhook.test` event, or a sample of another event, to this webhook only, subscribed or
+   * not. Its delivery is retried as any other. The ids in a sample belong to nothing.
    */
   sendTestEvent(
-    ref: WebhookRef,
-  ): Answer<WebhookDelivery, Refusal<'webhook_not_found' | 'webhook_disabled'>>
+    input: TestEventInput,
+  ): Answer<WebhookDelivery, Invalid | Refusal<'webhook_not_found' | 'webhook_disabled'>>
 }
 
 interface DeliveryCalls {

@@ -222,7 +222,7 @@ export const CALLS = {
     finishRotation: changedWebhook,
     get: { fields: { webhookId: true }, shown: shownWebhook },
     list: { fields: page, shown: shownWebhook },
-    sendTestEvent: { fields: { webhookId: true }, shown: shownDelivery },
+    sendTestEvent: { fields: { webhookId: true, event: true }, shown: shownDelivery },
   },
   deliveries: {
     get: { fields: { deliveryId: true }, shown: shownDeliveryDetail },

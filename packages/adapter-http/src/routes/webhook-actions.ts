@@ -5,7 +5,7 @@ import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { shown } from '../route.js'
 import { fieldsOf, nullAsAbsent, number } from '../schemas.js'
-import { deliverySchema } from '../wire/delivery.js'
+import { deliverySchema, eventTypeSchema } from '../wire/delivery.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { webhookRoute, webhookSecret } from './webhooks.js'
 
@@ -19,6 +19,16 @@ const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta
   id: 'SecretRotation',
   examples: [{ graceMs: 3_600_000 }],
 })
+
+const testEvent = fieldsOf(
+  nullAsAbsent({
+    event: eventTypeSchema
+      .optional()
+      .describe(
+        'The event whose sample is sent. Its ids belong to nothing. Default: `webhook.test`.',
+      ),
+  }),
+).meta({ id: 'TestEvent', examples: [{ event: 'message.responded' }] })
 
 export const webhookActionRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service
@@ -56,11 +66,13 @@ export const webhookActionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'sendTestEvent',
-          summary: 'Send a webhook.test event to this webhook only',
+          summary: 'Send a webhook.test event, or a sample of another event, to this webhook only',
+          body: testEvent,
+          isBodyOptional: true,
           refusals: ['webhook_not_found', 'webhook_disabled'],
           answer: shown('The delivery of the event', deliverySchema, shownDelivery, 202),
         },
-        (c) => webhooks.sendTestEvent(refIn(c, 'webhookId')),
+        (c, sent) => webhooks.sendTestEvent({ ...refIn(c, 'webhookId'), ...sent }),
       ),
     )
     .post(

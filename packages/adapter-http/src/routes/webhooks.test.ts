@@ -1,3 +1,4 @@
+import { sampleEvent } from '@org/agent-messaging-core/host'
 import type { WebhookSettings } from '@org/agent-messaging-core'
 import type { Outcome } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
@@ -340,6 +341,18 @@ it('POST /v1/webhooks/:id/test sends an event to this webhook only', async () =>
   })
   await clock.until(() => sender.requests.length === 1)
   expect((await ask('GET', '/v1/deliveries?event=webhook.test')).json.data).toHaveLength(1)
+  const sample = { event: 'message.responded' }
+  const { json } = await ask('POST', `/v1/webhooks/${webhook.id}/test`, { body: sample })
+  await clock.until(() => sender.requests.length === 2)
+  expect(JSON.parse(sender.requests[1]?.body ?? '')).toEqual({
+    ...sampleEvent('message.responded'),
+    id: json.eventId,
+    createdAt: '2030-01-01T00:00:00.000Z',
+  })
+  expect(json).not.toHaveProperty('messageId')
+  const unknown = { event: 'message.unknown' }
+  const refused = await ask('POST', `/v1/webhooks/${webhook.id}/test`, { body: unknown })
+  expect([refused.status, refused.json.error.issues[0].path]).toEqual([400, 'event'])
   await ask('PATCH', `/v1/webhooks/${webhook.id}`, { body: { enabled: false } })
   expect((await ask('POST', `/v1/webhooks/${webhook.id}/test`)).status).toBe(409)
   expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/test`)).status).toBe(404)

@@ -437,11 +437,27 @@ describe('the events of a platform', () => {
     expect(ticked(list)).toEqual(EVENTS.map((event) => `${event} checked`))
     const samples = await (await s.get('/console/webhooks/events', s.cookie)).text()
     expect([...samples.matchAll(/<code>([a-z_.]+)<\/code>/g)].map(([, event]) => event)).toEqual([
-      ...EVENTS,
       'webhook.test',
+      ...EVENTS,
     ])
     const own = await (await s.get('/console/webhooks/events', await s.signIn())).text()
     expect(own).toContain('<code>delivery.exhausted</code>')
+  })
+
+  it('are the only ones whose samples customers send', async () => {
+    const s = await limited()
+    const { projectId } = s
+    const url = 'https://crm.example/hooks'
+    const { webhook } = await s.service.webhooks.create({ projectId, url, events: ['agent.error'] })
+    const path = `/console/webhooks/${webhook.id}/test`
+    for (const event of ['message.failed', 'agent.error']) {
+      const { headers } = await s.send(path, { event }, s.cookie)
+      const shown = await (await s.get(headers.get('location') ?? '', s.cookie)).text()
+      expect(shown).toContain('<option>message.failed</option>')
+      expect(shown).not.toContain('<option>agent.error</option>')
+    }
+    const { data } = await s.service.deliveries.list({ projectId })
+    expect(data.map(({ event }) => event)).toEqual(['webhook.test', 'message.failed'])
   })
 
   it('are chosen without a change of those that customers do not see', async () => {

@@ -1,11 +1,14 @@
 import {
   EVENT_NAMES,
+  type EventName,
   type SubscribableEvent,
   type WebhookSettings,
 } from '@org/agent-messaging-core'
 import { eventSummaries, sampleEvent } from '@org/agent-messaging-core/host'
 import type { PageRequest } from '../context.js'
 import { BASE } from '../options.js'
+import type { Form } from '../parts/input.js'
+import { useView } from '../parts/zone.js'
 import { JsonView } from '../parts/json-view.js'
 import { show } from '../parts/layout.js'
 import { Verification } from './verification.js'
@@ -43,9 +46,31 @@ export function chosenEvents(
   return [...seen, ...before.filter(isHidden)]
 }
 
+/** The events whose samples the session sees. */
+const samplesFor = (c: PageRequest): readonly EventName[] => [
+  'webhook.test',
+  ...(chosenByPlatform(c) ?? EVENT_NAMES),
+]
+
+/** Returns the event of a form, or undefined if the session does not see it. */
+export const sampleIn = (c: PageRequest, form: Form): EventName | undefined =>
+  samplesFor(c).find((event) => event === form['event'])
+
+/** Sends a test event that the reader chooses. */
+export const TestForm = ({ webhookId }: { readonly webhookId: string }) => (
+  <form method="post" action={`${BASE}/webhooks/${webhookId}/test`} class="buttons">
+    <select name="event" aria-label="Event to send">
+      {samplesFor(useView().c).map((event) => (
+        <option>{event}</option>
+      ))}
+    </select>
+    <button class="primary">Send test event</button>
+  </form>
+)
+
 /** Shows what receivers get, and how they check it. */
 export function eventsPage(c: PageRequest): Promise<Response> {
-  const events = [...(chosenByPlatform(c) ?? EVENT_NAMES), 'webhook.test' as const]
+  const events = samplesFor(c)
   return show(
     c,
     { title: 'Events', section: 'Webhooks' },

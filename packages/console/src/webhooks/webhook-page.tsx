@@ -21,6 +21,7 @@ import { deliveriesPath, recoverPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, pathOf, refreshed, TableSection } from '../parts/table.js'
+import { TestForm } from './events.js'
 import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
@@ -80,7 +81,7 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
   )
   return (
     <div class="buttons">
-      {isEnabled ? post('test', 'Send test event', 'primary') : post('enable', 'Enable', 'primary')}
+      {isEnabled ? <TestForm webhookId={id} /> : post('enable', 'Enable', 'primary')}
       {isPaused ? post('resume', 'Resume') : post('pause', 'Pause')}
       {isEnabled && ask('disable', 'Disable')}
       {ask('edit', 'Edit')}

@@ -15,13 +15,12 @@ import {
   type WebhookDraft,
   WebhookForm,
 } from './webhook-form.js'
-import { chosenEvents, eventsPage } from './events.js'
+import { chosenEvents, eventsPage, sampleIn, TestForm } from './events.js'
 import { webhooksPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
 import { Verification } from './verification.js'
 import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
-import { Post } from '../parts/parts.js'
 
 const MAX_RECENT = 10
 
@@ -72,9 +71,10 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       ),
     )
 
-    .post('/webhooks/:id/test', mayManage, (c) => {
+    .post('/webhooks/:id/test', mayManage, async (c) => {
       const ref = webhookRef(c)
-      return showFound(c, service.webhooks.sendTestEvent(ref), ({ id }) =>
+      const event = sampleIn(c, await c.req.parseBody())
+      return showFound(c, service.webhooks.sendTestEvent({ ...ref, event }), ({ id }) =>
         goTo(c, `/webhooks/${ref.webhookId}?test=${id}`),
       )
     })
@@ -131,11 +131,7 @@ function webhookSecretPage(c: PageRequest, { webhook, secret }: NewSecret, title
       )}
       <Verification />
       <div class="buttons">
-        {webhook.status.kind === 'enabled' && (
-          <Post to={`/webhooks/${webhook.id}/test`} class="primary">
-            Send test event
-          </Post>
-        )}
+        {webhook.status.kind === 'enabled' && <TestForm webhookId={webhook.id} />}
         <a class="button" href={path}>
           Done
         </a>

@@ -1,7 +1,8 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
 import { cutAnswer } from '../domain/webhooks/delivery.js'
-import { freezeEvent } from '../domain/webhooks/event.js'
+import { freezeEvent, type EventName, type EventPayload } from '../domain/webhooks/event.js'
+import { sampleEvent } from '../domain/webhooks/event-samples.js'
 import { fail } from '../domain/values/fail.js'
 import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { given } from '../domain/values/given.js'
@@ -197,18 +198,23 @@ export const finishRotation = (d: Changing & Needs<'deliverySender'>) => (ref: W
     { action: 'webhook.rotation_finished' },
   )
 
+export type TestEventInput = WebhookRef & {
+  /** The event whose sample is sent. Default: `webhook.test`. */
+  readonly event?: EventName | undefined
+}
+
 export const sendTestEvent =
   (d: Changing & Needs<'eventNews' | 'deliverySender'>) =>
-  ({ projectId, webhookId }: WebhookRef) =>
+  ({ projectId, webhookId, event: name = 'webhook.test' }: TestEventInput) =>
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
       if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
-      const event = freezeEvent(
-        { event: 'webhook.test', data: { webhookId } },
-        d.ids.next(),
-        projectId,
-        d.clock.now(),
-      )
+      const payload =
+        name === 'webhook.test' ? { event: name, data: { webhookId } } : sampleEvent(name)
+      const frozen = freezeEvent(payload as EventPayload, d.ids.next(), projectId, d.clock.now())
+      // A sample belongs to no agent and no message.
+      const { id, body, createdAt } = frozen
+      const event = { id, projectId, name, body, createdAt }
       const admission = d.deliverySender.admit()
       const { delivery, claims } = yield* existing(
         d.storage.deliveries.publishTo(webhookId, event, d.ids.next(), admission),

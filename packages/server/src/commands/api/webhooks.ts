@@ -1,5 +1,5 @@
-import type { Webhook, NewWebhook, WebhookChange } from '@org/agent-messaging-client'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { NewWebhook, TestEvent, Webhook, WebhookChange } from '@org/agent-messaging-client'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { sendsNow } from './deliveries.js'
@@ -59,11 +59,12 @@ export function addWebhooks(program: Command): void {
     text: isNow('resumed'),
   })
   addApiCommand(webhooks, 'test <id>', {
-    about: 'send a webhook.test event to a webhook',
+    about: 'send a webhook.test event, or a sample of another event, to a webhook',
+    examples: ['agent-messaging webhooks test <id> --event message.responded'],
     thing: webhook,
-    call: ({ client }, id) => client.webhooks.test(id),
+    call: ({ client, options }: Invocation<TestEvent>, id) => client.webhooks.test(id, options),
     text: ({ id }) => sendsNow('event', id),
-  })
+  }).addOption(new Option('--event <name>', 'event whose sample is sent').choices(EVENT_NAMES))
   addRotate(webhooks)
   addFinishRotation(webhooks)
   addApiCommand(webhooks, 'delete <id>', {
