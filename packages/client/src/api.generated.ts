@@ -2371,13 +2371,13 @@ export interface components {
       readonly inputTokens: number
       /** @description Tokens that runtimes report. */
       readonly outputTokens: number
-      /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
+      /** @description The end users of the messages of the day, of the project or the agent. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
       readonly people: number | null
     }
-    /** @description The end users of the messages of today (UTC), read now, up to about 10,000. Only if today is one of the days. */
+    /** @description The end users of the messages of today (UTC), read now, up to about 10,000. Only of the project or of one agent, if today is one of the days. */
     readonly PeopleToday: {
       readonly count: number
-      /** @description False: the project has at least `count` people today. */
+      /** @description False: there are at least `count` people today. */
       readonly isExact: boolean
     }
     readonly Stats: {
@@ -2390,6 +2390,8 @@ export interface components {
       readonly to: string
       readonly stepMs: number
       readonly total: components['schemas']['Counts']
+      /** @description The sums of each agent or webhook of `by`. */
+      readonly totals?: readonly components['schemas']['CountsOfOne'][]
       /** @description The steps with counts, oldest first. */
       readonly rows: readonly components['schemas']['StatsRow'][]
       readonly peopleToday?: components['schemas']['PeopleToday']
@@ -2439,6 +2441,42 @@ export interface components {
       readonly timeout: number
       readonly unreachable: number
     }
+    readonly CountsOfOne: {
+      readonly id: string
+      /** @description Accepted messages. */
+      readonly messages: number
+      /** @description Runs whose outcome was stored. */
+      readonly runs: number
+      /** @description Messages that were answered. */
+      readonly answered: number
+      /** @description Messages that failed. One that is retried and fails again counts again. */
+      readonly failed: number
+      /** @description Messages that were cancelled. */
+      readonly cancelled: number
+      /** @description Deliveries that were delivered or exhausted. */
+      readonly deliveries: number
+      /** @description Deliveries that a receiver accepted. */
+      readonly delivered: number
+      /** @description Deliveries without another attempt. */
+      readonly exhausted: number
+      /** @description Requests to webhooks. */
+      readonly attempts: number
+      /** @description Messages with their metadata, in UTF-8. */
+      readonly bytesIn: number
+      /** @description Answers, and the bodies of attempts, in UTF-8. */
+      readonly bytesOut: number
+      /** @description Tokens that runtimes report. */
+      readonly inputTokens: number
+      /** @description Tokens that runtimes report. */
+      readonly outputTokens: number
+      readonly byClass: components['schemas']['AttemptClasses']
+      /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
+      readonly byTime: readonly number[]
+      /** @description Half of the answers took up to so long. Null without answers, or if it was longer. */
+      readonly p50Ms: number | null
+      /** @description 95 % of the answers took up to so long, or null. */
+      readonly p95Ms: number | null
+    }
     readonly StatsRow: {
       /** Format: date-time */
       readonly at: string
@@ -2477,7 +2515,7 @@ export interface components {
       readonly p50Ms: number | null
       /** @description 95 % of the answers took up to so long, or null. */
       readonly p95Ms: number | null
-      /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
+      /** @description The end users of the messages of the day, of the project or the agent. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
       readonly people?: number | null
     }
     readonly Failures: {

@@ -638,7 +638,8 @@ it('the overview has the people of today so far, and those of yesterday', async 
   await jump(25 * HOUR)
   await clock.advance(60_000)
   expect(await tile()).toEqual(['0', 'since 00:00 UTC, yesterday 2; the list has their messages'])
-  storage.counts.people = () => Promise.resolve(success({ people: 10_000, next: 'x' }))
+  storage.counts.people = () =>
+    Promise.resolve(success({ people: 10_000, ofAgents: {}, next: 'x' }))
   const reading = tile()
   await clock.advance(0)
   expect((await reading)[0]).toBe('at least 10,000')

@@ -62,16 +62,16 @@ it('usage by agent has its name, also in the file, which has no total', async ()
   const { text, day } = await open()
   const period = `from=${day(1)}&to=${day(1)}`
   const rows = cellsIn(await text(`/usage?by=agent&${period}`))
-  expect(rows.map((row) => row.slice(0, 4))).toEqual([
-    ['Day', 'Agent', 'Messages', 'Answered'],
-    ['Total', '', '2', '2'],
-    [day(1), 'bot', '2', '2'],
+  expect(rows.map((row) => row.slice(0, 5))).toEqual([
+    ['Day', 'Agent', 'People', 'Messages', 'Answered'],
+    ['Total', '', '–', '2', '2'],
+    [day(1), 'bot', '–', '2', '2'],
   ])
   const file = await text('/usage?by=agent&format=csv')
   expect(file.split('\r\n')).toEqual([
-    'Day,Agent,Messages,Answered,Failed,Cancelled,p50,p95,Input tokens,Output tokens',
-    `${day(0)},bot,1,0,1,0,,,7,0`,
-    `${day(1)},bot,2,2,0,0,100,100,0,0`,
+    'Day,Agent,People,Messages,Answered,Failed,Cancelled,p50,p95,Input tokens,Output tokens',
+    `${day(0)},bot,,1,0,1,0,,,7,0`,
+    `${day(1)},bot,,2,2,0,0,100,100,0,0`,
     '',
   ])
 })

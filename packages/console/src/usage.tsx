@@ -102,7 +102,7 @@ const columnsFor = (
     class: 'any',
     cell: ({ id }) => id && (agents.get(id) ?? <Id id={id} />),
   },
-  People: agents === undefined && {
+  People: {
     class: 'number',
     cell: ({ at, people }) => {
       if (at !== to || !peopleToday) return people ?? '–'

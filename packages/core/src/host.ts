@@ -118,7 +118,6 @@ export { HEADER_LIMITS, webhookSettings, type ReadWebhook } from './domain/webho
 export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
 export type { HostCalls, RuntimeKind } from './host-calls.js'
 export { masterKeyProblem, masterKeyProblemOfCopy, matchingKey } from './maintenance/master-key.js'
-export type { PeopleCount } from './maintenance/people.js'
 export type { LinkedInput } from './messages/answer-by-link.js'
 export type { SendingKey } from './messages/earlier-reads.js'
 export type { HookInput, SetHookInput } from './messages/message-hooks.js'
@@ -135,6 +134,7 @@ export type { Failure, Failures } from './operations/read-failures.js'
 export {
   STATS_STEPS,
   type AllCounts,
+  type PeopleCount,
   type ReadStatsInput,
   type StatsRow,
   type StatsStep,

@@ -66,7 +66,24 @@ describe('people', () => {
     expect(await peopleOfDays()).toEqual([2, null])
   })
 
-  it('are 0 on a day with messages of no end user, and only days of a project have them', async () => {
+  it('of an agent are counted with the ones of the project', async () => {
+    const { ask, post, pass, clock, service, ref, bot, project } = await peopleScene()
+    const runtime = { kind: 'fake' }
+    const other = await service.agents.create({ projectId: project.id, name: 'other', runtime })
+    await ask('ann', 'bob')
+    await post()
+    const read = (id: string) =>
+      service.stats({ projectId: ref.projectId, step: '1d', by: 'agent', id })
+    expect((await read(bot.id)).peopleToday).toEqual({ count: 2, isExact: true })
+    expect((await read(other.agent.id)).peopleToday).toEqual({ count: 0, isExact: true })
+    await pass()
+    await clock.advance(DAY + LATE)
+    await pass()
+    expect((await read(bot.id)).rows).toMatchObject([{ messages: 3, people: 2 }])
+    expect((await read(other.agent.id)).rows).toEqual([])
+  })
+
+  it('are 0 on a day with messages of no end user, and only days have them', async () => {
     const { post, pass, clock, service, ref, start, peopleOfDays } = await peopleScene()
     await post()
     await pass()
@@ -76,11 +93,14 @@ describe('people', () => {
     const { projectId } = ref
     const others = [
       { projectId, step: '1h', from: start },
-      { projectId, step: '1d', by: 'agent' },
+      { projectId, step: '1d', by: 'webhook' },
     ] as const
     for (const asked of others) {
       const { rows, peopleToday } = await service.stats(asked)
-      expect([rows.map(({ people }) => people), peopleToday]).toEqual([[undefined], undefined])
+      expect([rows.map(({ people }) => people), peopleToday]).toEqual([
+        asked.step === '1h' ? [undefined] : [],
+        undefined,
+      ])
     }
     for (const days of [{ to: start }, { from: start + 3 * DAY, to: start + 4 * DAY }]) {
       const read = await service.stats({ projectId, step: '1d', ...days })
@@ -90,7 +110,8 @@ describe('people', () => {
 
   it('of today are counted up to a bound', async () => {
     const { storage, clock, service, ref } = await peopleScene()
-    storage.counts.people = () => Promise.resolve(success({ people: 4_000, next: 'x' }))
+    storage.counts.people = () =>
+      Promise.resolve(success({ people: 4_000, ofAgents: {}, next: 'x' }))
     const reading = service.stats({ ...ref, step: '1d' })
     await clock.advance(0)
     const { peopleToday } = await reading

@@ -1,9 +1,9 @@
 import {
   rowsOfCounts,
+  rowsOfPeople,
   sumOfCounts,
   COUNT_STEPS,
   DAY_MS,
-  dayOf,
   withPeople,
   type Count,
   type CountRow,
@@ -90,12 +90,22 @@ const purge = sql<PurgeCounts>(
  * ones of agents that can have more end the page.
  */
 export const peopleSql = sql<
-  Pick<PeopleQuery, 'projectId' | 'limit'> & { readonly day: number; readonly after: string },
-  { readonly id: string; readonly next: string | null }
+  Pick<PeopleQuery, 'projectId' | 'limit'> & {
+    readonly agentId: string | null
+    readonly day: number
+    readonly after: string
+  },
+  {
+    readonly agentId: string
+    readonly id: string
+    readonly place: number
+    readonly next: string | null
+  }
 >(
   ({ schema, endUser, hasEndUser }) => `
     with recursive owner (id) as (
-      select id from ${schema}agents where project_id = @projectId),
+      select id from ${schema}agents
+      where project_id = @projectId and (cast(@agentId as text) is null or id = @agentId)),
     share (most) as (select 1 + cast(@limit / (1 + count(*)) as integer) from owner),
     person (agent_id, id, place) as (
       select id, cast(@after as text), 0 from owner
@@ -107,8 +117,8 @@ export const peopleSql = sql<
         order by ${endUser} limit 1), p.place + 1
       from person p, share where p.id is not null and p.place < share.most),
     page (next) as (select min(p.id) from person p, share where p.place = share.most)
-    select p.id, page.next from person p, page
-    where p.place > 0 and p.id is not null and (page.next is null or p.id <= page.next)`,
+    select p.agent_id as "agentId", p.id, p.place, page.next from person p, page
+    where p.id is not null and (page.next is null or p.id <= page.next)`,
 )
 
 const ALL_ROWS = 1_000_000_000
@@ -160,13 +170,17 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
     return { folded: entries.length, hasMore: end >= 0 || found.length === limit }
   }),
   purge: write((before) => run(purge, before)),
-  people: reads(function* ({ day, after = '', ...query }) {
-    const found = yield* all(peopleSql, { ...query, day: day / DAY_MS, after })
-    const [first] = found
-    return {
-      people: new Set(found.map(({ id }) => id)).size,
-      ...(first?.next && { next: first.next }),
+  people: reads(function* ({ day, after = '', agentId = null, ...query }) {
+    const found = yield* all(peopleSql, { ...query, agentId, day: day / DAY_MS, after })
+    const people = new Set<string>()
+    const ofAgents: Record<string, number> = {}
+    // The row at the place 0 has no person.
+    for (const { agentId: of, id, place } of found) {
+      ofAgents[of] = (ofAgents[of] ?? 0) + Number(place > 0)
+      if (place > 0) people.add(id)
     }
+    const next = found[0]?.next
+    return { people: people.size, ofAgents, ...(next && { next }) }
   }),
   peoplePlace: reads(function* () {
     return (yield* one(place, {})) ?? { until: 0, after: '' }
@@ -176,10 +190,10 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
     if (found?.until !== from.until || found.after !== from.after) return false
     yield* run(move, to)
     if (people === undefined) return true
-    const day = dayOf(to.after, from.until)
-    const row = yield* one(known, { keys: JSON.stringify([recordOf(day)]) })
-    const counts = withPeople(row && rowOf(row).counts, people)
-    if (counts) yield* run(save, { rows: JSON.stringify([recordOf({ ...day, counts })]) })
+    const days = rowsOfPeople(to.after, from.until, people)
+    const before = yield* all(known, { keys: JSON.stringify(days.map(recordOf)) })
+    const rows = withPeople(days, before.map(rowOf))
+    yield* run(save, { rows: JSON.stringify(rows.map(recordOf)) })
     return true
   }),
 })

@@ -72,18 +72,18 @@ const day = z.iso.date()
 const people = count
   .nullable()
   .describe(
-    'The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more.',
+    'The end users of the messages of the day, of the project or the agent. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more.',
   )
 const peopleToday = z
   .object({
     count,
-    isExact: z.boolean().describe('False: the project has at least `count` people today.'),
+    isExact: z.boolean().describe('False: there are at least `count` people today.'),
   })
   .optional()
   .meta({
     id: 'PeopleToday',
     description:
-      'The end users of the messages of today (UTC), read now, up to about 10,000. Only if today is one of the days.',
+      'The end users of the messages of today (UTC), read now, up to about 10,000. Only of the project or of one agent, if today is one of the days.',
   })
 
 const usageSchema = z
@@ -104,6 +104,10 @@ const statsSchema = z
     to: at.describe('The start of the last step.'),
     stepMs: count,
     total: z.object(allCounts).meta({ id: 'Counts' }),
+    totals: z
+      .array(z.object({ id: z.string(), ...allCounts }).meta({ id: 'CountsOfOne' }))
+      .optional()
+      .describe('The sums of each agent or webhook of `by`.'),
     rows: z
       .array(
         z

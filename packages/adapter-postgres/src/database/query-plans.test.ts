@@ -247,7 +247,7 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'count the people of a day',
     'messages_people',
     sql(peopleSql(dialect)),
-    { projectId: 'p', day: 0, after: 'u7', limit: 1_000 },
+    { projectId: 'p', agentId: null, day: 0, after: 'u7', limit: 1_000 },
   ],
   [
     'purge messages',

@@ -1,8 +1,8 @@
 import { ok, safeTry } from 'neverthrow'
-import { DAY_MS, startOf } from '../domain/operations/counts.js'
+import { DAY_MS, startOf, type PeopleOfDay } from '../domain/operations/counts.js'
 import type { Instant } from '../domain/values/instant.js'
 import { reportUnavailable } from '../pacing/report-unavailable.js'
-import type { PeoplePlace } from '../ports/counts-store.js'
+import type { PeoplePlace, PeopleQuery } from '../ports/counts-store.js'
 import type { Platform } from '../platform.js'
 import { chain, type Chained } from '../pacing/chain.js'
 
@@ -13,26 +13,28 @@ const PAGE = 1_000
 
 type Needed = Pick<Platform, 'storage' | 'clock' | 'stopping'>
 
-/** If `isExact` is false, the project has more people than `count`. */
-export type PeopleCount = { readonly count: number; readonly isExact: boolean }
+/** If `isExact` is false, the day has more people. */
+type CountedPeople = PeopleOfDay & { readonly isExact: boolean }
 
 /** Counts people of a day, until there are `most` or the service stops. */
 export const countPeople = (
   { storage, clock, stopping }: Needed,
-  projectId: string,
-  day: Instant,
+  of: Pick<PeopleQuery, 'projectId' | 'agentId' | 'day'>,
   most = Infinity,
-): Chained<PeopleCount> =>
+): Chained<CountedPeople> =>
   safeTry(async function* () {
-    let count = 0
+    let people = 0
+    const ofAgents: Record<string, number> = {}
     let after: string | undefined
     do {
-      const page = yield* chain(storage.counts.people({ projectId, day, after, limit: PAGE }))
-      count += page.people
+      const page = yield* chain(storage.counts.people({ ...of, after, limit: PAGE }))
+      people += page.people
+      for (const [id, count] of Object.entries(page.ofAgents))
+        ofAgents[id] = (ofAgents[id] ?? 0) + count
       after = page.next
       if (after !== undefined) await clock.sleep(0)
-    } while (after !== undefined && count < most && !stopping.aborted)
-    return ok({ count, isExact: after === undefined })
+    } while (after !== undefined && people < most && !stopping.aborted)
+    return ok({ people, ofAgents, isExact: after === undefined })
   })
 
 /** The people of the days before `until` are counted. */
@@ -46,15 +48,17 @@ const countNext = (d: Needed): Chained<CountedDays> =>
     const { until } = from
     const today = startOf(d.clock.now() - LATE_MS, DAY_MS)
     if (until === today) return ok({ until, hasMore: false })
-    const move = (to: PeoplePlace, people?: number) =>
+    const move = (to: PeoplePlace, people?: PeopleOfDay) =>
       chain(counts.movePeople({ from, to, people })).map((hasMore) => ({ until, hasMore }))
     // At first, or after the clock was set back. The next days are then counted again.
     if (until === 0 || until > today) return move({ until: today, after: '' })
     const [project] = (yield* chain(credentials.listProjects({ limit: 1, cursor: from.after })))
       .data
     if (!project) return move({ until: until + DAY_MS, after: '' })
-    const { count, isExact } = yield* countPeople(d, project.id, until)
-    return isExact ? move({ until, after: project.id }, count) : ok({ until, hasMore: false })
+    const people = yield* countPeople(d, { projectId: project.id, day: until })
+    return people.isExact
+      ? move({ until, after: project.id }, people)
+      : ok({ until, hasMore: false })
   })
 
 const MOST_STEPS = 100

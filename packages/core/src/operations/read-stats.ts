@@ -15,7 +15,7 @@ import {
 } from '../domain/operations/counts.js'
 import { invalid, type Invalid } from '../domain/values/input-rules.js'
 import type { Instant } from '../domain/values/instant.js'
-import { countPeople, type PeopleCount } from '../maintenance/people.js'
+import { countPeople } from '../maintenance/people.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 import { chain } from '../pacing/chain.js'
@@ -57,11 +57,14 @@ export type StatsRow = AllCounts & {
   /** The agent or the webhook. Empty for hooks of messages. */
   readonly id?: string
   /**
-   * The end users of the messages of a project's day. Null: not counted yet, or the messages were
-   * kept for less than a day.
+   * The end users of the messages of a day, of the project or an agent. Null: not counted yet, or
+   * the messages were kept for less than a day.
    */
   readonly people?: number | null
 }
+
+/** If `isExact` is false, there are more people than `count`. */
+export type PeopleCount = { readonly count: number; readonly isExact: boolean }
 
 /** `rows` are the steps with counts, oldest first. */
 export type ProjectStats = {
@@ -69,8 +72,10 @@ export type ProjectStats = {
   readonly to: Instant
   readonly stepMs: number
   readonly total: AllCounts
+  /** The sums of each agent or webhook of `by`. */
+  readonly totals?: readonly (AllCounts & { readonly id: string })[]
   readonly rows: readonly StatsRow[]
-  /** Of a project by day, if today is among the days: its people so far, read now. */
+  /** Of a project or one agent by day, if today is among the days: its people so far, read now. */
   readonly peopleToday?: PeopleCount
 }
 
@@ -121,11 +126,20 @@ export const readStats =
         to: last,
         stepMs,
         total: totalOf(rows),
+        ...(by && {
+          totals: [...Map.groupBy(rows, (row) => row.id)].map(([id, own]) => ({
+            id,
+            ...totalOf(own),
+          })),
+        }),
         rows: rows.map(statsRow),
       }
       const today = startOf(now, DAY_MS)
-      if (by !== undefined || step !== '1d' || today < first || today > last) return ok(stats)
-      return ok({ ...stats, peopleToday: yield* countPeople(d, projectId, today, MOST_PEOPLE) })
+      const hasPeople = by === undefined || (by === 'agent' && id !== undefined)
+      if (!hasPeople || step !== '1d' || today < first || today > last) return ok(stats)
+      const of = { projectId, agentId: id, day: today }
+      const { people: count, isExact } = yield* countPeople(d, of, MOST_PEOPLE)
+      return ok({ ...stats, peopleToday: { count, isExact } })
     })
 
 const DEFAULT_STEPS = { '5m': 12, '1h': 24, '1d': 30 } as const
@@ -134,7 +148,7 @@ const KEPT = { '5m': '48 hours', '1h': '90 days', '1d': 'all time' } as const
 const statsRow = ({ at, subject, id, stepMs, counts }: CountRow): StatsRow => ({
   at,
   ...(subject !== 'project' && { id }),
-  ...(subject === 'project' && stepMs === DAY_MS && { people: counts.people ?? null }),
+  ...(subject !== 'webhook' && stepMs === DAY_MS && { people: counts.people ?? null }),
   ...allCounts(counts),
 })
 

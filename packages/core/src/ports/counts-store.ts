@@ -1,4 +1,4 @@
-import type { CountRow } from '../domain/operations/counts.js'
+import type { CountRow, PeopleOfDay } from '../domain/operations/counts.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { Stored } from './stored.js'
 
@@ -18,7 +18,8 @@ export interface CountsStore {
   purge(purge: PurgeCounts): Stored<number>
   /**
    * Counts the end users of the messages of a day after the person `after`, in an order of the
-   * store. Reads about `limit` people of the project's agents. `next` is set if there can be more.
+   * store: of the project's agents together, and of each. Reads about `limit` people. `next` is set
+   * if there can be more.
    */
   people(query: PeopleQuery): Stored<PeoplePage>
   /** Returns which days are counted. At first, `until` is 0. */
@@ -33,13 +34,15 @@ export interface CountsStore {
 
 export type PeopleQuery = {
   readonly projectId: string
+  /** Only people of this agent. */
+  readonly agentId?: string | undefined
   /** The start of the day (UTC). */
   readonly day: Instant
   readonly after?: string | undefined
   readonly limit: number
 }
 
-export type PeoplePage = { readonly people: number; readonly next?: string }
+export type PeoplePage = PeopleOfDay & { readonly next?: string }
 
 /** The people of the days before `until` are counted, and of that day up to the project `after`. */
 export type PeoplePlace = { readonly until: Instant; readonly after: string }
@@ -47,7 +50,7 @@ export type PeoplePlace = { readonly until: Instant; readonly after: string }
 export type PeopleMove = {
   readonly from: PeoplePlace
   readonly to: PeoplePlace
-  readonly people?: number | undefined
+  readonly people?: PeopleOfDay | undefined
 }
 
 export type CountsQuery = {

@@ -67,9 +67,9 @@ export {
 export {
   COUNT_STEPS,
   DAY_MS,
-  dayOf,
   keyOfCounts,
   rowsOfCounts,
+  rowsOfPeople,
   startOf,
   sumOfCounts,
   withPeople,

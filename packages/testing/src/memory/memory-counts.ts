@@ -1,9 +1,9 @@
 import {
   COUNT_STEPS,
   DAY_MS,
-  dayOf,
   keyOfCounts,
   rowsOfCounts,
+  rowsOfPeople,
   startOf,
   withPeople,
   type Count,
@@ -51,16 +51,29 @@ export class MemoryCounts implements Immediate<CountsStore> {
     return old.length
   }
 
-  people({ projectId, day, after = '', limit }: PeopleQuery): PeoplePage {
+  people({ projectId, agentId, day, after = '', limit }: PeopleQuery): PeoplePage {
     const found = [...this.#memory.messages.values()]
       .filter(({ message }) => message.projectId === projectId)
+      .filter(({ message }) => agentId === undefined || message.agentId === agentId)
       .filter(({ message }) => startOf(message.createdAt, DAY_MS) === day)
-      .flatMap(({ message: { executionPrincipal: principal } }) =>
-        principal.type === 'end_user' ? [principal.endUserId] : [],
+      .flatMap(({ message: { agentId: agent, executionPrincipal: principal } }) =>
+        principal.type === 'end_user' ? [{ agent, id: principal.endUserId }] : [],
       )
-    const ids = [...new Set(found)].filter((id) => id > after).sort()
-    const next = ids.length >= limit ? ids[limit - 1] : undefined
-    return { people: Math.min(ids.length, limit), ...(next !== undefined && { next }) }
+    const ids = [...new Set(found.map(({ id }) => id))].filter((id) => id > after).sort()
+    const page = ids.slice(0, limit)
+    const next = ids.length >= limit ? page.at(-1) : undefined
+    const agents = [...this.#memory.agents.values()].filter((one) => one.projectId === projectId)
+    const ofAgents = agents
+      .filter(({ id }) => agentId === undefined || id === agentId)
+      .map(({ id }): [string, number] => {
+        const own = new Set(found.filter(({ agent }) => agent === id).map((one) => one.id))
+        return [id, page.filter((person) => own.has(person)).length]
+      })
+    return {
+      people: page.length,
+      ofAgents: Object.fromEntries(ofAgents),
+      ...(next !== undefined && { next }),
+    }
   }
 
   peoplePlace(): PeoplePlace {
@@ -72,10 +85,11 @@ export class MemoryCounts implements Immediate<CountsStore> {
     if (place.until !== from.until || place.after !== from.after) return false
     this.#memory.peoplePlace = to
     if (people === undefined) return true
-    const day = dayOf(to.after, from.until)
-    const at = countRows.findIndex((row) => keyOfCounts(row) === keyOfCounts(day))
-    const counts = withPeople(countRows[at]?.counts, people)
-    if (counts) countRows.splice(at < 0 ? countRows.length : at, 1, { ...day, counts })
+    const days = rowsOfPeople(to.after, from.until, people)
+    for (const row of withPeople(days, countRows)) {
+      const at = countRows.findIndex((one) => keyOfCounts(one) === keyOfCounts(row))
+      countRows.splice(at < 0 ? countRows.length : at, 1, row)
+    }
     return true
   }
 

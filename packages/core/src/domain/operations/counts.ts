@@ -55,7 +55,8 @@ export type CountName = keyof typeof COUNTED
 /**
  * `class:…` counts attempts by their class, `error:…` failed messages by the code of their error,
  * and `time:…` answers by the bucket of their time. `people`
- * are the end users of the messages of a project's day. Maintenance counts them when it is over.
+ * are the end users of the messages of a day, of a project or an agent. Maintenance counts them
+ * when it is over.
  */
 export type Counts = Partial<
   Record<
@@ -243,22 +244,39 @@ export function rowsOfCounts(
   return [...rows.values()]
 }
 
-/** The row of a project's day, without counts. */
-export const dayOf = (projectId: string, at: Instant): CountRow => ({
-  projectId,
-  subject: 'project',
-  id: '',
-  stepMs: DAY_MS,
-  at,
-  counts: {},
-})
+/** The end users of a project's day, and of each of its agents. */
+export type PeopleOfDay = {
+  readonly people: number
+  readonly ofAgents: Readonly<Record<string, number>>
+}
+
+/** The rows of a day that have its people: of the project and of its agents. */
+export function rowsOfPeople(
+  projectId: string,
+  at: Instant,
+  { people, ofAgents }: PeopleOfDay,
+): CountRow[] {
+  const day = { projectId, stepMs: DAY_MS, at }
+  return [
+    { ...day, subject: 'project', id: '', counts: { people } },
+    ...Object.entries(ofAgents).map(
+      ([id, count]) => ({ ...day, subject: 'agent', id, counts: { people: count } }) as const,
+    ),
+  ]
+}
 
 /**
- * Returns the counts of a project's day with its people. A day is counted again if the clock was
- * set back, and people can have been erased since. A day without counts and people has no row.
+ * Returns the rows with people and what the known rows count. A day is counted again if the clock
+ * was set back, and people can have been erased since. A row needs counts or people.
  */
-export const withPeople = (counts: Counts | undefined, people: number): Counts | undefined =>
-  counts || people > 0 ? { ...counts, people: Math.max(counts?.people ?? 0, people) } : undefined
+export function withPeople(rows: readonly CountRow[], known: readonly CountRow[]): CountRow[] {
+  const before = new Map(known.map((row) => [keyOfCounts(row), row.counts]))
+  return rows.flatMap((row) => {
+    const counts = before.get(keyOfCounts(row))
+    const people = Math.max(counts?.people ?? 0, row.counts.people ?? 0)
+    return counts || people > 0 ? { ...row, counts: { ...counts, people } } : []
+  })
+}
 
 const encoder = new TextEncoder()
 

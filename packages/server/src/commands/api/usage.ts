@@ -50,7 +50,7 @@ export function usageText({ rows, total, ...more }: Stats, by: By, names: Names)
     ...(by && { [by]: who }),
     ...(by !== 'webhook' && ofMessages(counts)),
     ...(by !== 'agent' && ofDeliveries(counts)),
-    ...(isDaily && !by && { people }),
+    ...(isDaily && by !== 'webhook' && { people }),
   })
   const lines = rows.map((row) => {
     const { at, id = '' } = row

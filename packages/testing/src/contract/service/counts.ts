@@ -243,7 +243,7 @@ export function countsSuite(it: StorageTest): void {
     expect(await storage.counts.read({ ...ALL, limit: 4 })).toHaveLength(3)
   })
 
-  it('counts the people of a day in pages, across the agents of a project', async ({
+  it('counts the people of a day in pages, across the agents of a project and of each', async ({
     storage,
     scene,
   }) => {
@@ -260,21 +260,35 @@ export function countsSuite(it: StorageTest): void {
     await send(agent, 'earlier', AT - 1)
     await send(agent, 'later', AT + DAY)
     await send(await scene.agent({ projectId: OTHER_PROJECT_ID }), 'other')
-    for (const limit of [1, 10, 1_000]) {
+    const ids = agents.map(({ id }) => id)
+    const countOf = async (limit: number, agentId?: string) => {
       let people = 0
       let pages = 0
+      const ofAgents = new Map<string, number>()
       let after: string | undefined
+      const of = { projectId: PROJECT_ID, agentId, day: AT, limit }
       do {
-        const page = await storage.counts.people({ projectId: PROJECT_ID, day: AT, after, limit })
+        const page = await storage.counts.people({ ...of, after })
         people += page.people
+        for (const [id, count] of Object.entries(page.ofAgents))
+          ofAgents.set(id, (ofAgents.get(id) ?? 0) + count)
         after = page.next
         pages++
       } while (after !== undefined)
-      expect(people).toBe(13)
-      expect(pages > 1).toBe(limit < 1_000)
+      return { people, pages, ofAgents: ids.map((id) => ofAgents.get(id)) }
     }
+    for (const limit of [1, 10, 1_000]) {
+      const { people, pages, ofAgents } = await countOf(limit)
+      expect([people, ofAgents]).toEqual([13, [13, 6, 4]])
+      expect(pages > 1).toBe(limit < 1_000)
+      const ofSecond = await countOf(limit, ids[1])
+      expect(ofSecond).toMatchObject({ people: 6, ofAgents: [undefined, 6, undefined] })
+    }
+    const idle = await scene.agent()
+    const ofIdle = { projectId: PROJECT_ID, agentId: idle.id, day: AT, limit: 10 }
+    expect(await storage.counts.people(ofIdle)).toEqual({ people: 0, ofAgents: { [idle.id]: 0 } })
     const none = { projectId: 'none', day: AT, limit: 10 }
-    expect(await storage.counts.people(none)).toEqual({ people: 0 })
+    expect(await storage.counts.people(none)).toEqual({ people: 0, ofAgents: {} })
   })
 
   it('stores the people of a day once, beside its other counts', async ({ storage, scene }) => {
@@ -290,21 +304,25 @@ export function countsSuite(it: StorageTest): void {
     const [mine, other, idle] = ofProjects as [PeoplePlace, PeoplePlace, PeoplePlace]
     const next = { until: AT + DAY, after: '' }
     expect(await storage.counts.movePeople({ from, to: day })).toBe(true)
-    const kept = { from: day, to: mine, people: 7 }
+    const of = (people: number, ofAgents = {}) => ({ people: { people, ofAgents } })
+    const kept = { from: day, to: mine, ...of(7, { a: 3, idle: 0 }) }
     expect(await storage.counts.movePeople(kept)).toBe(true)
     expect(await storage.counts.movePeople(kept)).toBe(false)
-    await storage.counts.movePeople({ from: mine, to: other, people: 1 })
-    await storage.counts.movePeople({ from: other, to: idle, people: 0 })
+    await storage.counts.movePeople({ from: mine, to: other, ...of(1) })
+    await storage.counts.movePeople({ from: other, to: idle, ...of(0) })
     await storage.counts.movePeople({ from: idle, to: next })
     expect(await storage.counts.peoplePlace()).toEqual(next)
     const ofDay = (projectId: string) => readTwice(storage, { projectId, stepMs: DAY })
+    const ofAgents = () => readTwice(storage, { subject: 'agent', stepMs: DAY })
+    expect(await ofAgents()).toEqual([[0, 'a', { messages: 2, people: 3 }]])
     expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
     expect(await ofDay(OTHER_PROJECT_ID)).toEqual([[0, '', { people: 1 }]])
     expect(await ofDay('idle')).toEqual([])
 
     await storage.counts.movePeople({ from: next, to: day })
-    await storage.counts.movePeople({ from: day, to: mine, people: 5 })
+    await storage.counts.movePeople({ from: day, to: mine, ...of(5, { a: 4 }) })
     expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
+    expect(await ofAgents()).toEqual([[0, 'a', { messages: 2, people: 4 }]])
     expect(await readTwice(storage)).toEqual([[0, '', { messages: 2 }]])
   })
 
