@@ -43,6 +43,7 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '/search?q=customer-1837',
     '/search?q=nothing+like+it',
     '/webhooks',
+    '/webhooks/events',
     `/webhooks/${webhook(0)}`,
     `/webhooks/${webhook(3)}`,
     '/deliveries',
