@@ -194,6 +194,7 @@ describe('the pages of a portal session', () => {
     const { cookie } = await enter()
     const shown = await (await get(page, cookie)).text()
     expect(shown).toContain('1 of 1 accepted by')
+    expect(shown, 'the last update replaces the part').toContain('id="recovery"')
     expect(shown).toContain(`<a class="url" href="/console/webhooks/${webhookId}">${url}</a>`)
     expect(shown).not.toContain(ORIGIN)
     expect(await (await get(page, await signIn())).text()).toContain(

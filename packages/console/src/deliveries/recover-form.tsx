@@ -178,7 +178,9 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
   return (
     <div
       class="narrow card stack"
-      {...(isOpen ? refreshed('recovery', redelivered > QUICK ? 5_000 : 1_000, path) : {})}
+      {...(isOpen
+        ? refreshed('recovery', redelivered > QUICK ? 5_000 : 1_000, path)
+        : { id: 'recovery' })}
     >
       <h1>Recover deliveries</h1>
       <p role="status" class="big">

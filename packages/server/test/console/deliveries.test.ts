@@ -259,6 +259,7 @@ describe(
         await page.getByRole('button', { name: `Send ${total} again` }).click()
         await page.getByText(/^(sending|done)$/).waitFor()
         expect(await figure(/of (\d+) accepted/)).toBeGreaterThan(190)
+        await page.getByText(/ accepted by /).waitFor({ timeout: 60_000 })
       })
     })
 
