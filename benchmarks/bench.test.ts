@@ -18,6 +18,7 @@ const TESTED_BY_OTHERS = [
   'soak',
   'fan-out-postgres',
   'overload',
+  'send-during-search-postgres',
   'growth-send',
   'growth-deliver-postgres',
   'deliver-ordered-postgres',

@@ -54,7 +54,11 @@ if (
 }
 
 for (const end of ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException']) {
-  process.on(end, () => void cleanUp().finally(() => process.exit(1)))
+  process.on(end, (cause) => {
+    // The end of the programs would look like the failure of a row.
+    console.error('interrupted by', end, cause instanceof Error ? cause : '')
+    void cleanUp().finally(() => process.exit(1))
+  })
 }
 try {
   await run()

@@ -38,20 +38,28 @@ async function pace({ url, headers, rate, seconds, connections }) {
   return tally(ended, since)
 }
 
-/** Callers that ask again at once, also after a 503. With `reads`, they list messages. */
+/**
+ * Callers that ask again at once, also after a 503. With `reads`, they list messages. `stop` is the
+ * longest time between two answers.
+ */
 async function flood({ url, headers, seconds, connections, reads = false }) {
   const { origin, pathname: path } = new URL(url)
   const ask = reads ? listMessages : sendMessage
   const since = performance.now()
   const ended = []
+  let [last, stop] = [since, 0]
   const caller = async () => {
     const client = new Client(origin) // A pool would search for a free connection.
-    while (performance.now() < since + 1_000 * seconds)
+    while (performance.now() < since + 1_000 * seconds) {
       ended.push(await settled(ask(client, { path, headers })))
+      const now = performance.now()
+      stop = Math.max(stop, now - last)
+      last = now
+    }
     await client.close()
   }
   await Promise.all(Array.from({ length: connections }, caller))
-  return tally(ended, since)
+  return { ...tally(ended, since), stop }
 }
 
 function tally(ended, since) {

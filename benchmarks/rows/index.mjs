@@ -13,6 +13,7 @@ import { idleMemory, idleMemoryPostgres, pendingDeliveries, waitingCallers } fro
 import { overload, overloadPostgres } from './overload.mjs'
 import { poolPostgres } from './pool.mjs'
 import { purgePostgres } from './purge.mjs'
+import { sendDuringSearch, sendDuringSearchPostgres } from './search.mjs'
 import { send, sendPostgres } from './send.mjs'
 import { soak, soakPostgres } from './soak.mjs'
 import { start } from './start.mjs'
@@ -50,6 +51,8 @@ export const rows = {
   'keep-up': keepUp,
   overload,
   'overload-postgres': overloadPostgres,
+  'send-during-search': sendDuringSearch,
+  'send-during-search-postgres': sendDuringSearchPostgres,
   'two-servers': twoServers,
   kills,
   'kills-postgres': killsPostgres,
