@@ -241,6 +241,33 @@ it('a read that gives way continues after the commit of the writes that came mea
   expect(stored()).toEqual([1])
 })
 
+it('a read gives way to the second write of an operation, but not to writes without end', async () => {
+  const { write, turn, add, stored } = numbers()
+  let isOn = true
+  let next = 0
+  const writing = (async () => {
+    while (isOn) await write(() => add(next++))
+  })()
+  await turn()
+  const before = stored().length
+  expect(before).toBeGreaterThanOrEqual(2)
+  await turn()
+  expect(stored().length).toBeGreaterThanOrEqual(before + 2)
+  isOn = false
+  await writing
+})
+
+it('reads that give way continue in different turns of the event loop', async () => {
+  const { turn } = numbers()
+  const order: string[] = []
+  const first = turn().then(() => {
+    setImmediate(() => order.push('turn'))
+    order.push('first')
+  })
+  await Promise.all([first, turn().then(() => order.push('second'))])
+  expect(order).toEqual(['first', 'turn', 'second'])
+})
+
 it('close commits the queued writes, and later calls are unavailable', async () => {
   const { write, read, close, add, stored } = numbers()
   const queued = range(0, 300).map((n) => write(() => add(n)))

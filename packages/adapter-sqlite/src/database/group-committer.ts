@@ -8,6 +8,8 @@ import { isPostponed, Transactions, type Collected } from './transaction.js'
 
 /** Writes in one transaction at most. The event loop runs between two transactions. */
 const LARGEST_BATCH = 256
+/** Commits that go before a step of a long read. */
+const COMMITS_FIRST = 4
 /**
  * The pause between two tries while another process writes. Two busy writers then wait 200 ms at
  * worst.
@@ -53,8 +55,9 @@ export class GroupCommitter {
   readonly #obstacle: () => Unavailable | undefined
   /** Writes that wait for their commit, oldest first. */
   readonly #queue: Write[] = []
-  /** Reads that wait until the writes before them are committed. */
-  #turns: (() => void)[] = []
+  /** The turn of the last long read. */
+  #turn = Promise.resolve()
+  #onFlush = (): void => undefined
   #isFlushDue = false
   #isClosed = false
 
@@ -106,10 +109,20 @@ export class GroupCommitter {
     return written as Stored<T>
   }
 
-  /** Resolves after a turn of the event loop, in which the waiting writes were committed. */
-  async turn(): Promise<void> {
-    await nextTurn()
-    if (this.#isFlushDue) await new Promise<void>((resolve) => this.#turns.push(resolve))
+  /**
+   * Ends a step of a long read. Resolves when no write waits, at the latest after a few commits: a
+   * send needs two. Long reads take turns.
+   */
+  turn(): Promise<void> {
+    return (this.#turn = this.#turn.then(() => this.#writesFirst()))
+  }
+
+  async #writesFirst(): Promise<void> {
+    for (let commits = 0; commits < COMMITS_FIRST; commits++) {
+      await nextTurn()
+      if (!this.#isFlushDue) return
+      await new Promise<void>((resolve) => (this.#onFlush = resolve))
+    }
   }
 
   /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
@@ -129,7 +142,7 @@ export class GroupCommitter {
 
   readonly #flush = (): void => {
     this.#isFlushDue = false
-    for (const turned of this.#turns.splice(0)) turned()
+    this.#onFlush()
     if (this.#queue.length === 0) return
     const postponed = this.#commitBatch(this.#queue.splice(0, LARGEST_BATCH))
     if (postponed.writes.length > 0) this.#waitForOtherWriter(postponed)

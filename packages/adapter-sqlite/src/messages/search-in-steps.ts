@@ -22,9 +22,9 @@ import { dialect, type Perform } from '../database/operations.js'
 
 /** The most that a step looks at: bytes of texts × bytes of the wanted text. */
 export const MOST_STEP_WORK = 2_000_000
-/** The work of reading a row, so that a step reads at most 500. */
-const ROW_WORK = 4_000
-const MOST_ROWS_READ = 250
+/** The work of reading a row, so that a step reads at most 200. */
+const ROW_WORK = 10_000
+const MOST_ROWS_READ = 200
 
 /** Ends a step. */
 const PAUSE: Step = { statement: () => 'select 1', parameters: {} }
