@@ -645,7 +645,9 @@ it('a customer reads no error of an agent, and no answer of a receiver but on it
   })
   const [delivery] = (await service.deliveries.list({ projectId })).data
   const read = async (path: string) => (await get(`/console/${path}`, cookie)).text()
-  for (const path of [`messages/${message.id}`, 'sessions/bot?session=s', 'conversations']) {
+  const list = 'conversations'
+  const pages = [`messages/${message.id}`, 'sessions/bot?session=s', list, `${list}?format=csv`]
+  for (const path of pages) {
     const page = await read(path)
     expect(page, path).toContain('ail') // Failed, failed
     expect(page, path).not.toContain('is busy')

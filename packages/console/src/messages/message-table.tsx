@@ -60,7 +60,7 @@ export const messageColumns = (names: AgentNames): Columns<FoundMessage> => ({
     ),
     csv: ({ message: { state } }) => {
       if (state.kind === 'responded') return state.response
-      return state.kind === 'failed' ? `${state.error.code} ${state.error.message}` : ''
+      return state.kind === 'failed' ? <ErrorText {...state.error} /> : ''
     },
   },
   Sent: { at: ({ message }) => message.createdAt },

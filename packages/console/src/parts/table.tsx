@@ -21,7 +21,7 @@ export type Column<Row> =
       readonly class?: 'number' | 'any' | 'nowrap' | 'actions'
       readonly dir?: 'auto'
       /** The cell of a file. Default: the text of `cell`. */
-      readonly csv?: (row: Row) => string | number
+      readonly csv?: Cell<Row>
     }
 type Cell<Row> = (row: Row) => Child
 
