@@ -170,6 +170,16 @@ document.addEventListener('keydown', (event) => {
   field.select()
 })
 
+// Chooses an answer by its key. The focus moves to the button, so that Enter sends the answer.
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.matches?.('textarea, select, input:not([type="radio"])')
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !/^\w$/.test(event.key)) return
+  const choice = document.querySelector(`[data-key="${event.key.toLowerCase()}"]`)
+  if (!choice) return
+  choice.checked = true
+  choice.form.querySelector('.primary').focus()
+})
+
 // Shows the messages and answers of a session as they come. Replaces only changed answers.
 const talk = document.querySelector('[data-live]')
 /** Changes of answers that contain selected text. They wait for the end of the selection. */

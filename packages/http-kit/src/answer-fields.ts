@@ -7,6 +7,8 @@ type AnswerFieldsProps = {
   readonly texts?: FormTexts | undefined
   /** What is wrong, by the names of the fields. */
   readonly problems?: Readonly<Record<string, string>> | undefined
+  /** The script of the page chooses an answer by its key. */
+  readonly hasKeys?: boolean
 }
 
 /**
@@ -15,13 +17,14 @@ type AnswerFieldsProps = {
  */
 export function answerFieldsHtml(
   fields: readonly AnswerField[],
-  { texts, problems = {} }: AnswerFieldsProps = {},
+  { texts, problems = {}, hasKeys = false }: AnswerFieldsProps = {},
 ): Html {
   const shown = fields.map((field, at) => ({
     field,
     id: `answer-${at}`,
     texts: texts ? texts(field.name) : field.initial,
     problem: problems[field.name],
+    keys: hasKeys && fields.length === 1 ? keysOf(field) : {},
   }))
   const refused = shown.filter(({ problem }) => problem !== undefined)
   return html`${refused.length > 0 && summary(refused)}${shown.map(fieldHtml)}`
@@ -32,6 +35,20 @@ type Shown = {
   readonly id: string
   readonly texts: readonly string[]
   readonly problem: string | undefined
+  /** The keys by the texts of choices. */
+  readonly keys: Readonly<Record<string, string>>
+}
+
+const KEYS = { a: /^(approve|accept|allow|yes)\b/i, r: /^(reject|deny|decline|no)\b/i }
+
+/** Approving and rejecting have keys. */
+function keysOf({ kind, choices }: AnswerField): Readonly<Record<string, string>> {
+  if (kind !== 'choice') return {}
+  const found = Object.entries(KEYS).flatMap(([key, word]) => {
+    const choice = choices.find(({ label }) => word.test(label))
+    return choice ? [[choice.text, key] as const] : []
+  })
+  return Object.fromEntries(found)
 }
 
 const summary = (refused: readonly Shown[]): Html =>
@@ -57,12 +74,20 @@ function fieldHtml(shown: Shown): Html {
   const role =
     kind === 'choice' ? html`role="radiogroup" ${described}` : html`aria-describedby="${id}-notes"`
   return html`<fieldset class="field" id="${id}" tabindex="-1" ${role}>
-    <legend>${name}</legend>${notes}${choices.map((choice) => choiceHtml(shown, choice))}
+    <legend>${name}</legend>${notes}${choices.map((choice) => choiceHtml(shown, choice))}${Object.keys(shown.keys).length > 0 && html`<p class="muted small keys">A key chooses an answer. Enter then sends it.</p>`}
   </fieldset>`
 }
 
-const choiceHtml = ({ field, texts }: Shown, choice: AnswerField['choices'][number]): Html =>
-  html`<label class="check"><input type="${field.kind === 'choice' ? 'radio' : 'checkbox'}" name="${field.name}" value="${choice.text}"${texts.includes(choice.text) && html` checked`}${field.kind === 'choice' && field.isRequired && html` required`} /> <bdi>${choice.label}</bdi></label>`
+function choiceHtml(
+  { field, texts, keys }: Shown,
+  { text, label }: AnswerField['choices'][number],
+): Html {
+  const type = field.kind === 'choice' ? 'radio' : 'checkbox'
+  const isRequired = type === 'radio' && field.isRequired
+  const key = Object.hasOwn(keys, text) ? keys[text] : undefined
+  const byKey = key !== undefined && html` data-key="${key}" aria-keyshortcuts="${key}"`
+  return html`<label class="check"><input type="${type}" name="${field.name}" value="${text}"${texts.includes(text) && html` checked`}${isRequired && html` required`}${byKey} /> <bdi>${label}</bdi>${key !== undefined && html` <kbd>${key.toUpperCase()}</kbd>`}</label>`
+}
 
 const ROWS = { text: 3, list: 4, json: 6 } as const
 

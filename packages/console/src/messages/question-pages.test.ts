@@ -61,6 +61,85 @@ it('asks before it withdraws a question, and shows the withdrawal', async () => 
   expect(await read(path)).toContain('none: withdrawn')
 })
 
+describe('the desk', () => {
+  /** Questions of the sessions in their order, one minute after the other. */
+  async function desk(...sessions: readonly string[]) {
+    const s = await scene()
+    const { projectId } = s
+    const messages: string[] = []
+    for (const sessionId of sessions) {
+      const message = 'ask'
+      const sent = await s.service.messages.send({ projectId, agent: 'bot', sessionId, message })
+      messages.push(sent.message.id)
+      await s.clock.advance(60_000)
+    }
+    const cookie = await s.signIn()
+    const read = async (path: string) => (await s.get(path, cookie)).text()
+    const shown = async (query = '') =>
+      [
+        ...(await read(`/console/questions${query}`)).matchAll(
+          /<th scope="row"[^>]*><a href="[^"]*\/([^"/]+)"/g,
+        ),
+      ].map(([, id = '']) => sessions[messages.indexOf(id)])
+    const answer = async (place: number, value: string) => {
+      const messageId = messages[place] ?? ''
+      const ref = { projectId, agent: 'bot', messageId }
+      const inputId = (await s.service.messages.get(ref)).inputs?.[0]?.id ?? ''
+      return s.post(
+        `/console/questions/${messageId}`,
+        { inputId, value },
+        { origin: 'http://127.0.0.1:3000', cookie },
+      )
+    }
+    return { ...s, messages, read, shown, answer }
+  }
+
+  it('sorts questions by their deadlines, filters them, and goes on behind answered ones', async () => {
+    const sessions = Array.from({ length: 27 }, (_, at) => `s${at}`)
+    const { shown, read, answer } = await desk(...sessions)
+    expect(await shown()).toEqual(sessions.slice(0, 25))
+    expect(await shown('?session=s26')).toEqual(['s26'])
+    expect(await shown('?user=nobody')).toEqual([])
+    expect(await shown('?agent=bot&session=s3')).toEqual(['s3'])
+    const next = /href="\/console\/questions(\?cursor=[^"]*)"/.exec(
+      await read('/console/questions'),
+    )
+    await answer(24, 'yes')
+    expect(await shown(next?.[1])).toEqual(['s25', 's26'])
+    expect(await shown('?cursor=odd')).toHaveLength(25)
+  })
+
+  it('shows the conversation beside the question, and goes to the next one', async () => {
+    const { messages, read, answer } = await desk('first', 'second')
+    const page = await read(`/console/questions/${messages[0]}`)
+    expect(page).toMatch(/<div class="conversation">.*<p class="said" dir="auto">ask</s)
+    expect(page).toMatch(/value="yes" required data-key="a" aria-keyshortcuts="a".*<kbd>A<\/kbd>/)
+    expect(page).toMatch(/value="no" required data-key="r"/)
+    const answered = await answer(0, 'yes')
+    expect(answered.headers.get('location')).toBe(
+      `/console/questions/${messages[1]}?notice=inputAnswered`,
+    )
+  })
+
+  it('lists the answers of people with their median time', async () => {
+    const { read, answer } = await desk('first', 'second')
+    expect(await read('/console/questions/answered')).toContain('No answered questions')
+    await answer(0, 'yes')
+    await answer(1, 'no')
+    const page = await read('/console/questions/answered')
+    expect(page).toMatch(/Median time to answer of these 2 questions: <b>1 min</)
+    expect(page).toMatch(/no<\/bdi>.*yes<\/bdi>/s)
+  })
+
+  it('keeps the answer while the storage fails', async () => {
+    const { answer, storage } = await desk('first')
+    storage.fail('messages.changeInput')
+    const failed = await answer(0, 'yes')
+    expect(failed.status).toBe(503)
+    expect(await failed.text()).toMatch(/value="yes" checked/)
+  })
+})
+
 const NAVIGATION = /<a href="\/console\/questions"[^>]*>(.*?)<\/a>/s
 
 describe('the navigation', () => {

@@ -5,25 +5,28 @@ import {
   orUndefined,
   type FormTexts,
 } from '@org/agent-messaging-core/host'
-import { openInput } from '@org/agent-messaging-core/storage'
+import { given } from '@org/agent-messaging-core/runtime'
+import { deadlineOf, deadlinePlace, openInput } from '@org/agent-messaging-core/storage'
 import { answerFieldsHtml } from '@org/agent-messaging-http-kit'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { agentNames, type AgentNames } from '../agents.js'
-import { sessionPath } from './conversation.js'
+import { agentField, agentNames, type AgentNames, withKnownName } from '../agents.js'
+import { SessionLink, sessionPath, Turn } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { PostForm } from '../parts/fields.js'
+import { FilterForm, PostForm } from '../parts/fields.js'
 import { show, showDone, showFound } from '../parts/layout.js'
-import { messagePath } from './message-table.js'
+import { messageFilterIn, messagePath, Person } from './message-table.js'
 import { BASE } from '../options.js'
-import { FullTime, Problem } from '../parts/parts.js'
+import { countText, Facts, formatDuration, FullTime, Problem } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { type Input, nameOf, Questions } from './questions.js'
+import { answerText, type Input, nameOf, Questions } from './questions.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { shortened } from '../parts/wording.js'
 
 const QUESTIONS = `${BASE}/questions`
+/** The newest messages of the session, beside a question. */
+const MAX_TURNS = 10
 /** UTF-16 units. The page of the question has the whole text. */
 const SHOWN_TEXT = 200
 const CLOSED = 'This question is closed. Your answer was not stored.'
@@ -40,6 +43,7 @@ export const questionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return newRoutes()
     .get('/questions', maySend, (c) => questionsPage(c, d))
+    .get('/questions/answered', maySend, (c) => answeredPage(c, d))
     .get('/questions/:id', maySend, (c) => questionPage(c, d))
     .post('/questions/:id', maySend, (c) => answer(c, d))
     .get('/questions/:id/withdraw', maySend, (c) => withdrawPage(c, d))
@@ -48,21 +52,140 @@ export const questionRoutes = (d: ConsoleDeps) => {
 
 const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
 
-const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
-  showFound(c, service.inputs.list({ projectId: projectIn(c), ...pageOf(c) }), async (page) =>
-    listPage(c, {
+function questionsPage(c: PageRequest, { service }: ConsoleDeps) {
+  const { agent, session, user } = messageFilterIn(c.req.query(), 'UTC')
+  const { limit } = pageOf(c)
+  const cursor = c.req.query('cursor')
+  const asked = given({ agent, sessionId: session, endUserId: user })
+  const found = service.inputs.list({
+    projectId: projectIn(c),
+    ...asked,
+    limit,
+    ...(deadlinePlace(cursor) && given({ cursor })),
+  })
+  return showFound(c, found, async (page) => {
+    const names = await agentNames(c, service)
+    const isFiltered = Object.keys(asked).length > 0
+    return listPage(c, {
       title: 'Questions',
       section: 'Questions',
       every: 3_000,
       page,
-      columns: columnsFor(await agentNames(c, service)),
+      before: (
+        <>
+          <Views shown="open" />
+          <FilterForm
+            path={QUESTIONS}
+            fields={{
+              agent: { any: 'any', ...agentField(names) },
+              session: { label: 'Session', autocomplete: 'off' },
+              user: { label: 'Person', autocomplete: 'off' },
+            }}
+            values={given({ agent, session, user })}
+          />
+        </>
+      ),
+      columns: columnsFor(names),
+      next: 'Later deadlines',
       empty: (
-        <Empty title="No open questions">
+        <Empty title={isFiltered ? 'No open questions match' : 'No open questions'}>
           <p>If an agent asks a person, the question appears here.</p>
         </Empty>
       ),
-    }),
-  )
+    })
+  })
+}
+
+const Views = ({ shown }: { readonly shown: 'open' | 'answered' }) => (
+  <nav class="tabs" aria-label="Questions shown">
+    <a href={QUESTIONS} aria-current={shown === 'open' ? 'page' : undefined}>
+      Open
+    </a>
+    <a href={`${QUESTIONS}/answered`} aria-current={shown === 'answered' ? 'page' : undefined}>
+      Answered
+    </a>
+  </nav>
+)
+
+type Answered = {
+  readonly message: Message
+  readonly input: Input
+  readonly answer: NonNullable<Input['answer']>
+}
+
+/** Shows the questions that people answered, newest first. The audit log has them in this order. */
+const answeredPage = (c: PageRequest, d: ConsoleDeps) =>
+  showFound(c, answeredOf(c, d), async ({ data, nextCursor }) => {
+    const names = await agentNames(c, d.service)
+    const times = data.map(timeToAnswer).sort((a, b) => a - b)
+    const median = times[Math.floor((times.length - 1) / 2)]
+    return listPage(c, {
+      title: 'Answered questions',
+      section: 'Questions',
+      page: { data, nextCursor },
+      before: (
+        <>
+          <Views shown="answered" />
+          {median !== undefined && (
+            <p>
+              Median time to answer of these{' '}
+              {countText({ count: times.length, isAll: true }, 'question', 'questions')}:{' '}
+              <b>{formatDuration(median)}</b>
+            </p>
+          )}
+        </>
+      ),
+      columns: {
+        Question: {
+          class: 'any',
+          cell: ({ message, input }) => (
+            <a href={messagePath(message.id)} dir="auto">
+              {shortened(input.question, SHOWN_TEXT)}
+            </a>
+          ),
+        },
+        Answer: {
+          class: 'any',
+          cell: ({ answer }) => <bdi>{shortened(answerText(answer), SHOWN_TEXT)}</bdi>,
+        },
+        By: {
+          class: 'any',
+          cell: ({ answer }) => (
+            <bdi>{answer.executionPrincipal && nameOf(answer.executionPrincipal)}</bdi>
+          ),
+        },
+        Agent: {
+          class: 'any',
+          cell: ({ message }) => names.get(message.agentId) ?? message.agentId,
+        },
+        After: (one) => formatDuration(timeToAnswer(one)),
+        Answered: { at: ({ answer }) => answer.answeredAt },
+      } satisfies Columns<Answered>,
+      empty: (
+        <Empty title="No answered questions">
+          <p>Answers of people appear here.</p>
+        </Empty>
+      ),
+    })
+  })
+
+const timeToAnswer = ({ input, answer }: Answered) => answer.answeredAt - input.askedAt
+
+async function answeredOf(c: PageRequest, { service }: ConsoleDeps) {
+  const projectId = projectIn(c)
+  const log = await service.auditLog.list({ projectId, action: 'input.answered', ...pageOf(c) })
+  const data: Answered[] = []
+  for (const messageId of new Set(log.data.map(({ targetId }) => targetId))) {
+    const message = (await service.messages.search({ projectId, messageId, limit: 1 })).data[0]
+      ?.message
+    for (const input of message?.inputs ?? []) {
+      const { answer } = input
+      if (message && answer?.executionPrincipal) data.push({ message, input, answer })
+    }
+  }
+  data.sort((a, b) => b.answer.answeredAt - a.answer.answeredAt)
+  return { data, nextCursor: log.nextCursor }
+}
 
 const columnsFor = (names: AgentNames): Columns<Message> => ({
   Question: {
@@ -95,9 +218,12 @@ async function messageOf(c: PageRequest, { service }: ConsoleDeps): Promise<Mess
 const questionPage = (
   c: PageRequest,
   d: ConsoleDeps,
-  { refused, status = 200 }: { readonly refused?: Refused; readonly status?: 200 | 400 | 409 } = {},
+  {
+    refused,
+    status = 200,
+  }: { readonly refused?: Refused; readonly status?: 200 | 400 | 409 | 503 } = {},
 ) =>
-  showFound(c, messageOf(c, d), (message) => {
+  showFound(c, readQuestion(c, d), ({ message, turns, agent }) => {
     const input = openInput(message)
     return show(
       c,
@@ -110,17 +236,37 @@ const questionPage = (
         </p>
         <h1>Question</h1>
         <Problem text={refused?.problem} />
-        {input ? (
-          <OpenQuestion message={message} input={input} refused={refused} />
-        ) : (
-          <div class="card stack">
-            <Questions message={message} />
-            {refused && <Kept message={message} texts={refused.texts} />}
+        <div class="halves">
+          {input ? (
+            <OpenQuestion message={message} input={input} refused={refused} />
+          ) : (
+            <div class="card stack">
+              <Questions message={message} />
+              {refused && <Kept texts={refused.texts} message={message} />}
+            </div>
+          )}
+          <div>
+            <h2>Conversation</h2>
+            <div class="conversation">
+              {turns.map((turn) => (
+                <Turn agent={agent} message={turn} />
+              ))}
+            </div>
           </div>
-        )}
+        </div>
       </>,
     )
   })
+
+/** Reads the question with the newest messages of its session. */
+async function readQuestion(c: PageRequest, d: ConsoleDeps) {
+  const message = await messageOf(c, d)
+  const { projectId, agentId, sessionId } = message
+  const ref = { projectId, agent: agentId }
+  const agent = await d.service.agents.get(ref)
+  const { data } = await d.service.messages.list({ ...ref, sessionId, limit: MAX_TURNS })
+  return { message, agent: withKnownName(c, agent, agentId), turns: data.toReversed() }
+}
 
 type OpenProps = {
   readonly message: Message
@@ -131,22 +277,25 @@ type OpenProps = {
 const OpenQuestion = ({ message, input, refused }: OpenProps) => (
   <PostForm
     action={pathFor(message)}
-    class="narrow card stack"
+    class="card stack"
     novalidate
     intro={
       <>
         <p class="prose" dir="auto">
           {input.question}
         </p>
-        <p class="muted">
-          For <bdi>{nameOf(message.executionPrincipal)}</bdi>
-          {message.state.kind === 'input_required' && (
-            <>
-              . Deadline: <FullTime at={message.state.deadlineAt} />
-            </>
-          )}
-        </p>
-        {answerFieldsHtml(answerFields(input), refused)}
+        <Facts
+          isCard={false}
+          facts={{
+            For: <Person principal={message.executionPrincipal} />,
+            Session: <SessionLink agent={message.agentId} sessionId={message.sessionId} />,
+            Deadline: <FullTime at={deadlineOf(message)} />,
+            Metadata: message.metadata && (
+              <pre tabindex={0}>{JSON.stringify(message.metadata, null, 2)}</pre>
+            ),
+          }}
+        />
+        {answerFieldsHtml(answerFields(input), { ...refused, hasKeys: true })}
       </>
     }
     fields={{
@@ -171,27 +320,30 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
   </PostForm>
 )
 
-/** Shows the answer that came too late, so that its text is not lost. */
-const Kept = ({ message, texts }: { readonly message: Message; readonly texts: FormTexts }) => (
-  <>
-    <h2>What you wrote</h2>
-    {(message.inputs ?? [])
-      .filter(({ id }) => texts('inputId').includes(id))
-      .flatMap(answerFields)
-      .map(({ name, label }) => [label, texts(name).join('\n')] as const)
-      .filter(([, text]) => text !== '')
-      .map(([label, text]) => (
-        <div>
-          <p class="muted">
-            <bdi>{label}</bdi>
-          </p>
-          <pre class="prose" dir="auto">
-            {text}
-          </pre>
-        </div>
-      ))}
-  </>
-)
+/** Shows an answer that was not stored, so that its text is not lost. */
+function Kept({ texts, message }: { readonly texts: FormTexts; readonly message: Message }) {
+  const fields = (message.inputs ?? [])
+    .filter(({ id }) => texts('inputId').includes(id))
+    .flatMap(answerFields)
+    .filter(({ name }) => texts(name).join('') !== '')
+  return (
+    fields.length > 0 && (
+      <>
+        <h2>What you wrote</h2>
+        {fields.map(({ name, label }) => (
+          <div>
+            <p class="muted">
+              <bdi>{label}</bdi>
+            </p>
+            <pre class="prose" dir="auto">
+              {texts(name).join('\n')}
+            </pre>
+          </div>
+        ))}
+      </>
+    )
+  )
+}
 
 async function answer(c: PageRequest, d: ConsoleDeps) {
   const form = await c.req.parseBody({ all: true })
@@ -209,7 +361,7 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
     openInput(message)?.id === inputId
   )
     return questionPage(c, d, { refused: { texts, problems: read.problems }, status: 400 })
-  const given = messageOf(c, d).then(({ projectId, agentId, id }) => {
+  const done = messageOf(c, d).then(({ projectId, agentId, id }) => {
     if (!read) throw new MessagingError({ kind: 'input_not_found' })
     return d.service.inputs.answer({
       actor: c.get('actor'),
@@ -221,21 +373,41 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
       ...(endUserId !== '' && { executionPrincipal: { type: 'end_user', endUserId } }),
     })
   })
-  return showDone(c, given, '/questions?notice=inputAnswered', (error) => {
-    switch (error.kind) {
-      case 'invalid': {
-        const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
-        return questionPage(c, d, { refused: { texts, problem }, status: 400 })
+  return showDone(
+    c,
+    done,
+    () => afterAnswer(c, d),
+    (error) => {
+      switch (error.kind) {
+        case 'invalid': {
+          const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
+          return questionPage(c, d, { refused: { texts, problem }, status: 400 })
+        }
+        case 'input_restricted':
+        case 'principal_invalid':
+          return questionPage(c, d, {
+            refused: { texts, problem: problemText(error) },
+            status: 400,
+          })
+        case 'input_closed':
+          return questionPage(c, d, { refused: { texts, problem: CLOSED }, status: 409 })
+        case 'unavailable':
+          return questionPage(c, d, {
+            refused: { texts, problem: problemText(error) },
+            status: 503,
+          })
+        default:
+          return false
       }
-      case 'input_restricted':
-      case 'principal_invalid':
-        return questionPage(c, d, { refused: { texts, problem: problemText(error) }, status: 400 })
-      case 'input_closed':
-        return questionPage(c, d, { refused: { texts, problem: CLOSED }, status: 409 })
-      default:
-        return false
-    }
-  })
+    },
+  )
+}
+
+/** Returns the path of the next question, so that a person can answer one after the other. */
+async function afterAnswer(c: PageRequest, { service }: ConsoleDeps) {
+  const found = await orUndefined(service.inputs.list({ projectId: projectIn(c), limit: 1 }))
+  const next = found?.data[0]
+  return `/questions${next ? `/${next.id}` : ''}?notice=inputAnswered`
 }
 
 const withdrawPage = (c: PageRequest, d: ConsoleDeps) =>

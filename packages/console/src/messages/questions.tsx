@@ -18,9 +18,7 @@ export const Questions = ({ message }: { readonly message: Message }) => (
             Asks: <div dir="auto">{question}</div>,
             Options: options?.join(', '),
             Answer: answer ? (
-              <div dir="auto">
-                {typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value)}
-              </div>
+              <div dir="auto">{answerText(answer)}</div>
             ) : isOpen ? (
               <a href={`${BASE}/questions/${message.id}`}>Answer this question</a>
             ) : (
@@ -40,6 +38,9 @@ export const Questions = ({ message }: { readonly message: Message }) => (
     })}
   </>
 )
+
+export const answerText = ({ value }: NonNullable<Input['answer']>): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
 
 /** Tells why a question got no answer. */
 function endOf({ state }: Message) {

@@ -141,11 +141,11 @@ export async function showFound<T>(
 export async function showDone(
   c: PageRequest,
   done: Promise<unknown>,
-  path: string,
+  path: string | (() => Promise<string>),
   refused: (error: ServiceError) => Promise<Response> | false = () => false,
 ): Promise<Response> {
   return done.then(
-    () => goTo(c, path),
+    async () => goTo(c, typeof path === 'string' ? path : await path()),
     (thrown) => {
       const error = errorIn(thrown)
       return refused(error) || showError(c, error)
