@@ -2592,6 +2592,32 @@ export interface components {
         readonly failedAt?: string
       }
     }
+    readonly ProjectOverviewPage: {
+      readonly data: readonly components['schemas']['ProjectOverview'][]
+      /** @description Send it as `?cursor=`. Null on the last page. */
+      readonly nextCursor: string | null
+    }
+    readonly ProjectOverview: {
+      /** Format: uuid */
+      readonly id: string
+      readonly name: string
+      /** @description The own limits of the project. Absent: the limits of the server. */
+      readonly sendLimits?: components['schemas']['SendLimits']
+      /** Format: date-time */
+      readonly createdAt: string
+      readonly openMessages: number
+      readonly openDeliveries: number
+      /**
+       * Format: date-time
+       * @description Since when the oldest delivery that nothing holds is due.
+       */
+      readonly oldestDueAt?: string
+      readonly heldDeliveries: number
+      /** @description Webhooks that are disabled, also by an operator, or that back off. */
+      readonly failingWebhooks: number
+      /** @description The counts of the last 30 days (UTC). */
+      readonly usage: components['schemas']['UsageCounts']
+    }
     readonly Pass: {
       /** @description Runs started. */
       readonly messages: number

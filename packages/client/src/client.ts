@@ -17,6 +17,7 @@ import type {
   PrincipalTraces,
   Project,
   ProjectChange,
+  ProjectOverview,
   SessionToken,
   Failures,
   Stats,
@@ -124,6 +125,9 @@ function projectsOf(http: Http) {
     /** Revokes a key for all new requests. */
     revokeKey: (projectId: string, id: string): Promise<void> =>
       http.repeatable('DELETE', path(projectId, `/keys${segment(id)}`)),
+    /** Returns what waits, fails and was used in each project, the failing ones first. */
+    overview: (page?: PageInput): List<ProjectOverview> =>
+      listOf(http, '/v1/operator/projects', page),
     /** The changes of all projects, or of one. */
     auditLog: (
       filter?: AuditFilter & PageInput & { readonly projectId?: string },

@@ -50,6 +50,7 @@ export type {
   PortalPermission,
   Project,
   ProjectChange,
+  ProjectOverview,
   SendLimit,
   SendLimits,
   PrincipalTraces,

@@ -80,6 +80,7 @@ export type Recovery = Schemas['Recovery']
 export type TestEvent = Schemas['TestEvent']
 
 export type Project = Schemas['Project']
+export type ProjectOverview = Schemas['ProjectOverview']
 /** Null removes the own limits. */
 export type ProjectChange = Schemas['ProjectChange']
 /** A token bucket. Its size is `burst`. */

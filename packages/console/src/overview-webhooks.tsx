@@ -1,9 +1,10 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
+import { badFirst } from '@org/agent-messaging-core/host'
 import { Sparkline, sumOf } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
 import type { Numbers } from './parts/numbers.js'
 import { Status } from './parts/parts.js'
-import { badFirst, TableSection } from './parts/table.js'
+import { TableSection } from './parts/table.js'
 import { useView } from './parts/zone.js'
 import { healthOf, WebhookName } from './parts/wording.js'
 

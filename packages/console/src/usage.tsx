@@ -11,8 +11,8 @@ import { optional } from './parts/filter.js'
 import { projectIn } from './parts/input.js'
 import { showFound } from './parts/layout.js'
 import { upTo } from './parts/numbers.js'
-import { formatCount, Id } from './parts/parts.js'
-import { type Column, type Columns, Empty, listPage } from './parts/table.js'
+import { Id } from './parts/parts.js'
+import { type Column, type Columns, Empty, listPage, number } from './parts/table.js'
 
 const USAGE = `${BASE}/usage`
 const PAGE_LENGTH = 100
@@ -79,12 +79,6 @@ const FIELDS = {
 
 /** The total of all days has no `at`. */
 type Row = ProjectStats['total'] & Partial<StatsRow>
-
-const number = (count: (row: Row) => number): Column<Row> => ({
-  class: 'number',
-  cell: (row) => formatCount(count(row)),
-  csv: count,
-})
 
 /** The time in which a part of the answers came. The file has milliseconds. */
 const time = (ms: (row: Row) => number | null): Column<Row> => ({

@@ -194,6 +194,7 @@ const CHECKS: Grouped = {
     update: PROJECT,
     get: PROJECT,
     list: {},
+    overview: {},
   },
   keys: { create: PROJECT, list: PROJECT, revoke: { ...PROJECT, keyId: ID } },
   sessionTokens: { create: PROJECT },

@@ -91,6 +91,7 @@ export {
   type WithIso,
 } from './domain/values/instant.js'
 export { MAX_SEARCHED_TEXT, type Limits } from './domain/values/limits.js'
+export { badFirst } from './domain/values/page-rules.js'
 export { settingsIn, valueRule, type Setting, type Settings } from './domain/values/setting.js'
 export {
   cutAnswer,
@@ -130,6 +131,7 @@ export type { CreatedKey } from './operations/manage-credentials.js'
 export type { CreatedPortal } from './operations/manage-portals.js'
 export type { Pass } from './operations/pass.js'
 export type { Backlog } from './operations/read-backlog.js'
+export type { ProjectOverview } from './operations/read-projects.js'
 export type { Failure, Failures } from './operations/read-failures.js'
 export {
   STATS_STEPS,

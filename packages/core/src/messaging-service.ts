@@ -75,6 +75,7 @@ import type {
 } from './operations/manage-portals.js'
 import type { Pass } from './operations/pass.js'
 import type { Backlog } from './operations/read-backlog.js'
+import type { ProjectOverview } from './operations/read-projects.js'
 import type { Failures, ReadFailuresInput } from './operations/read-failures.js'
 import type { ProjectStats, ReadStatsInput } from './operations/read-stats.js'
 import type { ResealedSecrets, ResealInput } from './operations/reseal-secrets.js'
@@ -454,6 +455,11 @@ interface ProjectCalls {
   get(ref: { readonly projectId: string }): Answer<Project, Refusal<'project_not_found'>>
   /** Lists all projects, oldest first. */
   list(input?: PageInput): Paged<Project>
+  /**
+   * Returns the open work and the usage of projects. Those with failing webhooks or held deliveries
+   * come first, then the oldest ones.
+   */
+  overview(input?: PageInput): Paged<ProjectOverview>
 }
 
 interface KeyCalls {

@@ -52,6 +52,7 @@ const WITHOUT_KEY = [
   'listProjectKeys',
   'revokeProjectKey',
   'listAuditLogOfAllProjects',
+  'listProjectOverviews',
   'getProjectUsage',
   'runPass',
   'runPassByGet',

@@ -22,7 +22,7 @@ import {
   type SessionsOf,
 } from '@org/agent-messaging-core/storage'
 import { atMost, type Dialect, type MessageSource } from './dialect.js'
-import { messageBacklog } from './backlogs.js'
+import { messageBacklog, messageBacklogs } from './backlogs.js'
 import { inScope, scopeParameters } from './session-scope.js'
 import { all, one, sql, type Operation, type Runner, type Sql } from './operation.js'
 
@@ -205,6 +205,7 @@ type Lists =
   | 'count'
   | 'listSessions'
   | 'backlog'
+  | 'backlogs'
 
 export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
   get: read(function* (ref) {
@@ -249,4 +250,5 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
     return { data, nextCursor: rows.length > limit ? (data.at(-1)?.lastMessageId ?? null) : null }
   }),
   backlog: read(messageBacklog),
+  backlogs: read(messageBacklogs),
 })

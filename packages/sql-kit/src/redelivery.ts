@@ -18,7 +18,7 @@ import {
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
-import { deliveryBacklog } from './backlogs.js'
+import { deliveryBacklog, deliveryBacklogs } from './backlogs.js'
 import { countOpen, deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
 import type { Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
@@ -172,12 +172,13 @@ export const deliveryLists = ({
   write,
 }: Runner): Pick<
   DeliveryStore,
-  'get' | 'list' | 'lastFailures' | 'countOpen' | 'backlog' | 'redeliver'
+  'get' | 'list' | 'lastFailures' | 'countOpen' | 'backlog' | 'backlogs' | 'redeliver'
 > => ({
   get: read(deliveryDetail),
   list: read((filter, page) => listDeliveries(filter, page)),
   lastFailures: read(lastFailures),
   countOpen: read(countOpen),
   backlog: read(deliveryBacklog),
+  backlogs: read(deliveryBacklogs),
   redeliver: write((filter, page, now, audit) => redeliver(filter, page, now, audit)),
 })

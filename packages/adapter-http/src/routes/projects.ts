@@ -45,7 +45,7 @@ const sendLimitsSchema = z
   })
   .meta({ id: 'SendLimits' })
 
-const projectSchema = z
+export const projectSchema = z
   .object({
     id: uuid,
     name: z.string(),

@@ -163,3 +163,19 @@ describe('GET /v1/failures', () => {
     ])
   })
 })
+
+it('the operator sees the open work and the usage of each project, and no text', async () => {
+  const { ask, createAgent, project } = await open()
+  await ask('POST', '/v1/webhooks', { body: { url: 'https://a.example', events: ['*'] } })
+  const agent = await createAgent()
+  await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage({ message: 'secret' }) })
+  const overview = (key?: string) =>
+    ask('GET', '/v1/operator/projects?limit=1', key === undefined ? {} : { key })
+  expect((await overview()).status).toBe(401)
+  const { status, json } = await overview(OPERATOR_KEY)
+  expect(status).toBe(200)
+  expect(json.data).toMatchObject([
+    { id: project.id, failingWebhooks: 0, heldDeliveries: 0, usage: { messages: 1 } },
+  ])
+  expect(JSON.stringify(json)).not.toContain('secret')
+})

@@ -8,6 +8,8 @@ import {
   shownFailures,
   shownStats,
   shownUsage,
+  withIso,
+  type ProjectOverview,
   type StatsStep,
 } from '@org/agent-messaging-core/host'
 import { chain } from '@org/agent-messaging-http-kit'
@@ -17,9 +19,10 @@ import { authorize, authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
-import { routesOf, shown } from '../route.js'
-import { id, instant, oneOf, query } from '../schemas.js'
+import { routesOf, shown, shownPage } from '../route.js'
+import { id, instant, oneOf, page, query } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
+import { projectSchema } from './projects.js'
 
 const date = z.iso
   .date({ error: DAY_RULE })
@@ -86,11 +89,27 @@ const peopleToday = z
       'The end users of the messages of today (UTC), read now, up to about 10,000. Only of the project or of one agent, if today is one of the days.',
   })
 
+const sums = z.object(counts).meta({ id: 'UsageCounts' })
+const overviewSchema = projectSchema
+  .extend({
+    openMessages: count,
+    openDeliveries: count,
+    oldestDueAt: at
+      .optional()
+      .describe('Since when the oldest delivery that nothing holds is due.'),
+    heldDeliveries: count,
+    failingWebhooks: count.describe(
+      'Webhooks that are disabled, also by an operator, or that back off.',
+    ),
+    usage: sums.describe('The counts of the last 30 days (UTC).'),
+  })
+  .meta({ id: 'ProjectOverview' })
+
 const usageSchema = z
   .object({
     from: day,
     to: day,
-    total: z.object(counts).meta({ id: 'UsageCounts' }),
+    total: sums,
     days: z
       .array(z.object({ date: day, ...counts, people }).meta({ id: 'UsageOfDay' }))
       .describe('The days with counts, oldest first.'),
@@ -213,6 +232,18 @@ export const statsRoutes = (d: HttpDeps) => {
           answer: shown('The failures', failuresSchema, shownFailures),
         },
         (c, asked) => failures({ projectId: c.get('projectId'), ...asked }),
+      ),
+    )
+    .get(
+      '/v1/operator/projects',
+      operatorRoute(
+        {
+          operationId: 'listProjectOverviews',
+          summary: 'Read what waits, fails and was used in each project, the failing ones first',
+          query: page,
+          answer: shownPage(overviewSchema, (row: ProjectOverview) => withIso(row)),
+        },
+        (_, asked) => projects.overview(asked),
       ),
     )
     .get(

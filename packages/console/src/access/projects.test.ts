@@ -22,6 +22,38 @@ async function twoProjects() {
   return { ...s, other, otherKey: made.key, send, text }
 }
 
+it('the operator sees what waits, fails and was used in each project, and no text', async () => {
+  const { service, projectId, other, post, text } = await twoProjects()
+  const { webhook } = await service.webhooks.create({
+    projectId: other.id,
+    url: 'https://a.example/',
+    events: ['*'],
+  })
+  await service.webhooks.update({
+    projectId: other.id,
+    webhookId: webhook.id,
+    change: { enabled: false },
+  })
+  await service.messages.send({
+    projectId,
+    agent: 'bot',
+    sessionId: 's',
+    message: 'a secret of a person',
+    executionPrincipal: { type: 'end_user', endUserId: 'ann' },
+  })
+  const operator = cookieOf(await post('/console/sign-in', { key: OPERATOR_KEY }))
+  const page = await text('/console/projects', operator)
+  expect(page.indexOf('other shop')).toBeLessThan(page.indexOf('>test<'))
+  expect(page).not.toContain('secret')
+  const file = await text('/console/projects?format=csv', operator)
+  const [titles, first, second] = file.split('\r\n')
+  expect(titles).toBe(
+    'Project,Failing webhooks,Held deliveries,Open deliveries,Oldest due,Open messages,Messages in 30 days,Failed in 30 days,Tokens in 30 days,Created',
+  )
+  expect(first).toMatch(/^other shop [0-9a-f-]{36},1,0,0,,0,0,0,0,/)
+  expect(second).toMatch(/^test [0-9a-f-]{36},0,0,0,,0,1,0,0,/)
+})
+
 describe('API keys', () => {
   it('are created, shown once, used, and revoked', async () => {
     const { signIn, send, text, service } = await twoProjects()

@@ -1,5 +1,5 @@
-import type { ApiKey, Project } from '@org/agent-messaging-core'
-import { errorIn } from '@org/agent-messaging-core/host'
+import type { ApiKey } from '@org/agent-messaging-core'
+import { errorIn, type ProjectOverview } from '@org/agent-messaging-core/host'
 import { auditLogPage } from './audit-log.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { can, idIn, pageOf, textIn } from '../parts/input.js'
@@ -9,7 +9,7 @@ import { show, showFound, showProblem } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { Id } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { type Columns, Empty, listPage } from '../parts/table.js'
+import { type Columns, Empty, listPage, number } from '../parts/table.js'
 import { keysOfSession, projectNameOf, switchProject } from './session.js'
 import { KEY_FIELD, needOperator } from './sign-in.js'
 
@@ -126,7 +126,7 @@ async function otherProjects(d: ConsoleDeps, keys: readonly ApiKey[]) {
 type Draft = { readonly name: string; readonly problem?: string }
 
 const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
-  showFound(c, service.projects.list(pageOf(c)), (page) =>
+  showFound(c, service.projects.overview(pageOf(c)), (page) =>
     listPage(c, {
       title: 'Projects',
       problem: draft.problem,
@@ -137,7 +137,7 @@ const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = {
       ),
       page,
       columns: COLUMNS,
-      next: 'Newer',
+      next: 'More',
       empty: (
         <Empty title="No projects yet">
           <p>Create the first one below.</p>
@@ -157,7 +157,7 @@ const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = {
     }),
   )
 
-const COLUMNS: Columns<Project> = {
+const COLUMNS: Columns<ProjectOverview> = {
   Project: {
     class: 'any',
     cell: ({ id, name }) => (
@@ -169,15 +169,26 @@ const COLUMNS: Columns<Project> = {
       </>
     ),
   },
+  'Failing webhooks': number(({ failingWebhooks }) => failingWebhooks, true),
+  'Held deliveries': number(({ heldDeliveries }) => heldDeliveries, true),
+  'Open deliveries': number(({ openDeliveries }) => openDeliveries),
+  'Oldest due': { at: ({ oldestDueAt }) => oldestDueAt },
+  'Open messages': number(({ openMessages }) => openMessages),
+  'Messages in 30 days': number(({ usage }) => usage.messages),
+  'Failed in 30 days': number(({ usage }) => usage.failed),
+  'Tokens in 30 days': number(({ usage }) => usage.inputTokens + usage.outputTokens),
   Created: { at: ({ createdAt }) => createdAt },
-  Open: ({ id, name }) => (
-    <>
-      <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>
-        API keys
-      </a>{' '}
-      <a href={`${PROJECTS}/${id}/audit-log`} aria-label={`Audit log of ${name}`}>
-        Audit log
-      </a>
-    </>
-  ),
+  Open: {
+    class: 'actions',
+    cell: ({ id, name }) => (
+      <>
+        <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>
+          API keys
+        </a>{' '}
+        <a href={`${PROJECTS}/${id}/audit-log`} aria-label={`Audit log of ${name}`}>
+          Audit log
+        </a>
+      </>
+    ),
+  },
 }

@@ -1,11 +1,10 @@
 import type { Instant, Page } from '@org/agent-messaging-core'
-import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
 import { fillSheet } from './sheet.js'
 import { type Page as ShownPage, show } from './layout.js'
 import { PAGE_LENGTH } from './input.js'
-import { FullTime, relative, Time } from './parts.js'
+import { formatCount, FullTime, relative, Time } from './parts.js'
 import { localTime, useView } from './zone.js'
 
 /**
@@ -27,6 +26,16 @@ type Cell<Row> = (row: Row) => Child
 
 /** The columns by their titles. The first one names the row. */
 export type Columns<Row> = Readonly<Record<string, Column<Row> | false>>
+
+/** A column of numbers. Bad ones are red above 0. */
+export const number = <Row,>(count: (row: Row) => number, isBad = false): Column<Row> => ({
+  class: 'number',
+  cell: (row) => {
+    const text = formatCount(count(row))
+    return isBad && count(row) > 0 ? <span class="answer bad">{text}</span> : text
+  },
+  csv: count,
+})
 
 type Rows<Row> = { readonly rows: readonly Row[]; readonly columns: Columns<Row> }
 type TableProps<Row> = Rows<Row> &
@@ -242,19 +251,6 @@ export const Empty = ({
     {children}
   </div>
 )
-
-/** Returns a page of rows that are all here, the bad ones first. */
-export function badFirst<Row extends { readonly id: string }>(
-  rows: readonly Row[],
-  isBad: (row: Row) => boolean,
-  { cursor, limit }: PageOf,
-): Page<Row> {
-  const sorted = [...rows.filter(isBad), ...rows.filter((row) => !isBad(row))]
-  const start = sorted.findIndex(({ id }) => id === cursor) + 1
-  const data = sorted.slice(start, start + limit)
-  const last = start + limit < sorted.length ? data.at(-1) : undefined
-  return { data, nextCursor: last?.id ?? null }
-}
 
 type NextProps = { readonly cursor: string | null; readonly label?: string | undefined }
 

@@ -23,6 +23,7 @@ import {
 } from './manage-portals.js'
 import { runPass } from './pass.js'
 import { readBacklog } from './read-backlog.js'
+import { readProjects } from './read-projects.js'
 import { readFailures } from './read-failures.js'
 import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
@@ -40,6 +41,7 @@ export function createOperations(context: Platform & Parts) {
       update: updateProject(context),
       get: getProject(context),
       list: listProjects(context),
+      overview: readProjects(context),
     },
     keys: {
       create: createKey(context),

@@ -39,12 +39,15 @@ export type ReadStatsInput = {
   readonly id?: string | undefined
 }
 
+/** Counts by their names. */
+export type Sums = Readonly<Record<CountName, number>>
+
 /**
  * All counts of a time. `byClass` counts attempts by their outcome. `byTime` counts answers by
  * the bucket of their response time. Half of the answers took up to `p50Ms`, and 95 % up to `p95Ms`,
  * in milliseconds. These are ends of buckets: null without answers, and in the last bucket.
  */
-export type AllCounts = Readonly<Record<CountName, number>> & {
+export type AllCounts = Sums & {
   readonly byClass: Readonly<Record<AttemptClass, number>>
   readonly byTime: readonly number[]
   readonly p50Ms: number | null
@@ -152,7 +155,7 @@ const statsRow = ({ at, subject, id, stepMs, counts }: CountRow): StatsRow => ({
   ...allCounts(counts),
 })
 
-const totalOf = (rows: readonly CountRow[]): AllCounts =>
+export const totalOf = (rows: readonly CountRow[]): AllCounts =>
   allCounts(rows.reduce<Counts>((sum, { counts }) => addCounts(sum, counts), {}))
 
 const record = <K extends string>(names: readonly K[], of: (name: K) => number) =>
@@ -168,3 +171,12 @@ function allCounts(counts: Counts): AllCounts {
     p95Ms: timeWithin(0.95, byTime),
   }
 }
+
+/** Returns the counts without those of classes and of times. */
+export const sumsOf = ({
+  byClass: _,
+  byTime: __,
+  p50Ms: ___,
+  p95Ms: ____,
+  ...sums
+}: AllCounts): Sums => sums

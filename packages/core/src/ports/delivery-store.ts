@@ -142,6 +142,11 @@ export interface DeliveryStore {
    * `limited` are the webhooks that are at their limit in this process.
    */
   backlog(now: Instant, limited?: ReadonlySet<string>, projectId?: string): Stored<DeliveryBacklog>
+  /** The backlogs of projects by their ids. Can leave out a project of which all is 0. */
+  backlogs(
+    now: Instant,
+    limited?: ReadonlySet<string>,
+  ): Stored<ReadonlyMap<string, DeliveryBacklog>>
 }
 
 /**

@@ -147,6 +147,8 @@ export interface MessageStore {
   purge(purge: Purge & { readonly now: Instant }): Stored<PurgedMessages>
   /** Counts the open messages of the project, by default of all projects. */
   backlog(now: Instant, projectId?: string): Stored<MessageBacklog>
+  /** The backlogs of projects by their ids. Can leave out a project of which all is 0. */
+  backlogs(now: Instant): Stored<ReadonlyMap<string, MessageBacklog>>
   /**
    * Lists sessions, the one with the newest message first. `nextCursor` is the id of the newest
    * message of the page's last session.

@@ -1,9 +1,6 @@
-import type { CountName } from '../domain/operations/counts.js'
 import { toIso, withIso, type Instant, type WithIso } from '../domain/values/instant.js'
 import type { Failure, FailureExample, Failures } from '../operations/read-failures.js'
-import type { AllCounts, ProjectStats, StatsRow } from '../operations/read-stats.js'
-
-type Sums = Readonly<Record<CountName, number>>
+import { sumsOf, type ProjectStats, type StatsRow, type Sums } from '../operations/read-stats.js'
 
 /** What a project used. Dates are days in UTC, such as `2030-01-31`. */
 export type ShownUsage = {
@@ -64,8 +61,5 @@ export const shownStats = ({ from, to, rows, ...counted }: ProjectStats): ShownS
   ...counted,
   rows: rows.map((row) => ({ ...row, at: toIso(row.at) })),
 })
-
-const sumsOf = ({ byClass: _, byTime: __, p50Ms: ___, p95Ms: ____, ...sums }: AllCounts): Sums =>
-  sums
 
 const dateOf = (instant: Instant): string => toIso(instant).slice(0, 10)

@@ -119,7 +119,7 @@ export const environment = z.object({
     SECRET,
   ),
   SERVICE_OPERATOR_KEY: optional(
-    'Bearer token for `/v1/projects` and `/v1/operator/audit-log`, and opens the projects in the console. If unset, all of these refuse.',
+    'Bearer token for `/v1/projects` and `/v1/operator`, and opens the projects in the console. If unset, all of these refuse.',
     ...CREDENTIAL,
     SECRET,
   ),

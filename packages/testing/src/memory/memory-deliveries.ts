@@ -287,6 +287,11 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     }
   }
 
+  backlogs(now: Instant, limited?: ReadonlySet<string>): ReadonlyMap<string, DeliveryBacklog> {
+    const ids = [...this.#memory.webhooks.values()].map(({ projectId }) => projectId)
+    return new Map(ids.map((id) => [id, this.backlog(now, limited, id)]))
+  }
+
   #recordAttempt({
     deliveryId,
     token,

@@ -355,6 +355,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
     }
   }
 
+  backlogs(now: Instant): ReadonlyMap<string, MessageBacklog> {
+    const ids = [...this.#memory.agents.values()].map(({ projectId }) => projectId)
+    return new Map(ids.map((id) => [id, this.backlog(now, id)]))
+  }
+
   #insert({
     idempotencyKey,
     now,

@@ -39,3 +39,16 @@ function pageRules(
     cursor: isOfList ? undefined : 'must be the nextCursor of the page before',
   } satisfies Record<string, Rule>
 }
+
+/** Returns a page of rows that are all here, the bad ones first. */
+export function badFirst<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  isBad: (row: Row) => boolean,
+  { cursor, limit }: { readonly limit: number; readonly cursor?: string },
+): { readonly data: readonly Row[]; readonly nextCursor: string | null } {
+  const sorted = [...rows.filter(isBad), ...rows.filter((row) => !isBad(row))]
+  const start = sorted.findIndex(({ id }) => id === cursor) + 1
+  const data = sorted.slice(start, start + limit)
+  const last = start + limit < sorted.length ? data.at(-1) : undefined
+  return { data, nextCursor: last?.id ?? null }
+}

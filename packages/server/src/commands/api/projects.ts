@@ -1,4 +1,4 @@
-import type { Project, SendLimits } from '@org/agent-messaging-client'
+import type { Project, ProjectOverview, SendLimits } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { projectAmong } from '../../lookup.js'
@@ -60,6 +60,15 @@ export function addProjects(program: Command): void {
     call: ({ client }) => firstOf(client.projects.list()),
     text: (found) => table(found.map(row), 'No projects.'),
   })
+  addApiCommand(projects, 'status', {
+    isOfOperator: true,
+    about: 'show what waits, fails and was used in each project, the failing ones first',
+    examples: ['agent-messaging projects status'],
+    verb: 'read',
+    thing: 'the projects',
+    call: ({ client }) => firstOf(client.projects.overview()),
+    text: (found) => table(found.map(overviewRow), 'No projects.'),
+  })
 }
 
 function limitsOf({ projectPerMinute, keyPerMinute, burst }: LimitOptions): SendLimits {
@@ -71,3 +80,15 @@ function limitsOf({ projectPerMinute, keyPerMinute, burst }: LimitOptions): Send
 }
 
 const row = ({ id, name, createdAt }: Project) => ({ id, name, createdAt })
+
+const overviewRow = ({ id, name, usage, ...work }: ProjectOverview) => ({
+  name,
+  failingWebhooks: String(work.failingWebhooks),
+  heldDeliveries: String(work.heldDeliveries),
+  openDeliveries: String(work.openDeliveries),
+  openMessages: String(work.openMessages),
+  'messages in 30 days': String(usage.messages),
+  failed: String(usage.failed),
+  tokens: String(usage.inputTokens + usage.outputTokens),
+  id,
+})

@@ -97,6 +97,35 @@ export function backlogSuite(it: StorageTest): void {
     })
   })
 
+  it('is the same for each project alone and among all', async ({ storage, scene }) => {
+    const [mine, theirs] = [await scene.agent(), await scene.agent({ projectId: OTHER_PROJECT_ID })]
+    await scene.webhook({ status: { kind: 'disabled', reason: 'operator', at: NOW } })
+    await scene.webhook({ ordering: 'session' })
+    const limited = await scene.webhook({ projectId: OTHER_PROJECT_ID })
+    for (const createdAt of [NOW, NOW + 1]) await scene.publish(mine, { createdAt, sessionId: 's' })
+    await scene.publish(theirs, { createdAt: NOW + 2 })
+    await scene.send(mine, { sessionId: 'a', now: NOW })
+    await scene.send(await scene.agent(), { sessionId: 'b', now: NOW + 1 })
+    await scene.run(theirs, { sessionId: 'c' })
+    const at = NOW + SECOND
+    const deliveries = await storage.deliveries.backlogs(at)
+    const messages = await storage.messages.backlogs(at)
+    for (const id of [PROJECT_ID, OTHER_PROJECT_ID]) {
+      expect(deliveries.get(id)).toEqual(await storage.deliveries.backlog(at, undefined, id))
+      expect(messages.get(id)).toEqual(await storage.messages.backlog(at, id))
+    }
+    expect(deliveries.get(PROJECT_ID)).toMatchObject({ open: 4, disabledWebhooks: 1 })
+    expect(deliveries.get(PROJECT_ID)?.held).toMatchObject({
+      disabled: { count: 2, oldestAt: NOW },
+      order: { count: 1, oldestAt: NOW + 1 },
+    })
+    expect(deliveries.get(OTHER_PROJECT_ID)).toMatchObject({ open: 1, due: 1 })
+    expect(messages.get(PROJECT_ID)).toMatchObject({ queued: 2, running: 0, oldestDueAt: NOW })
+    expect(messages.get(OTHER_PROJECT_ID)).toMatchObject({ queued: 0, running: 1 })
+    const atLimit = await storage.deliveries.backlogs(at, new Set([limited.id]))
+    expect(atLimit.get(OTHER_PROJECT_ID)?.held.limit).toEqual({ count: 1, oldestAt: NOW + 2 })
+  })
+
   it('counts messages by state, and returns since when the oldest could run', async ({
     storage,
     scene,
