@@ -25,7 +25,7 @@ import { sendRoutes } from './routes/send.js'
 import { sessionTokenRoutes } from './routes/session-tokens.js'
 import { sessionRoutes } from './routes/sessions.js'
 import { statsRoutes } from './routes/stats.js'
-import { webhookActionRoutes } from './routes/webhook-actions.js'
+import { rotationRoutes, webhookActionRoutes } from './routes/webhook-actions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
 /** In the order of the document. */
@@ -44,6 +44,7 @@ const ROUTES = [
   agentChangeRoutes,
   webhookRoutes,
   webhookActionRoutes,
+  rotationRoutes,
   deliveryRoutes,
   eventRoutes,
   recoveryRoutes,

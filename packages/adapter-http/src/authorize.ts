@@ -1,4 +1,5 @@
-import type { Actor, Permission } from '@org/agent-messaging-core'
+import type { Actor } from '@org/agent-messaging-core'
+import { permissionsFor, type CallName } from '@org/agent-messaging-core/host'
 import { allowAccess, bearerToken, type RequestError } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import { annotated, type SecurityScheme } from './document/describe-route.js'
@@ -6,13 +7,13 @@ import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
 
-/** Accepts requests that have exactly this permission, and sets their `requester` and `actor`. */
+/** Accepts requests that can make this call, and sets their `requester` and `actor`. */
 export function authorize(
   d: Pick<HttpDeps, 'authenticate' | 'now' | 'service'>,
-  permission: Permission,
+  call: CallName,
   { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {
-  const allow = allowAccess<Env>(d, { permission, recalls }, refuse)
+  const allow = allowAccess<Env>(d, { call, recalls }, refuse)
   return annotated<MiddlewareHandler<Env>>(
     (c, next) =>
       allow(c, () => {
@@ -20,7 +21,7 @@ export function authorize(
         return next()
       }),
     {
-      security: { projectKey: [permission] },
+      security: { projectKey: permissionsFor(call) },
       errors: ['unauthorized', 'forbidden', 'access_restricted', 'unavailable'],
     },
   )
@@ -62,6 +63,9 @@ export function authorizeOperator(
     { security: { operatorKey: [] }, errors: [kind, 'unavailable'] },
   )
 }
+
+/** Accepts every request. */
+export const anyone: MiddlewareHandler<Env> = (_, next) => next()
 
 /** A host that mounts the app can set another actor. */
 const setActor = (c: Context<Env>, actor: Actor): void =>

@@ -25,7 +25,7 @@ const answers: readonly (readonly [
   [{ kind: 'unauthorized' }, 401, 'UNAUTHORIZED', ['WWW-Authenticate', 'Bearer']],
   [{ kind: 'cron_unauthorized' }, 401, 'UNAUTHORIZED', ['WWW-Authenticate', 'Bearer']],
   [{ kind: 'run_token_invalid' }, 401, 'UNAUTHORIZED', ['WWW-Authenticate', 'Bearer']],
-  [{ kind: 'forbidden', permission: 'project:admin' }, 403, 'FORBIDDEN'],
+  [{ kind: 'forbidden', permissions: ['project:admin'] }, 403, 'FORBIDDEN'],
   [{ kind: 'route_not_found' }, 404, 'NOT_FOUND'],
   [{ kind: 'agent_not_found' }, 404, 'NOT_FOUND'],
   [{ kind: 'message_not_found' }, 404, 'NOT_FOUND'],

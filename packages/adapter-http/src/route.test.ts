@@ -17,7 +17,7 @@ it.each([
     'url must be a non-empty string; ordering must be one of: none, session; timeoutMs must be a ' +
       'whole number from 100 to 300000',
   ],
-  ['/v1/keys', {}, 'name is required; permissions is required'],
+  ['/v1/keys', {}, 'name is required'],
   ['/v1/keys', [], 'body must be a JSON object'],
   [
     '/v1/recoveries',

@@ -1,5 +1,10 @@
 import type { Page } from '@org/agent-messaging-core'
-import { errorIn, type ErrorOf, shownPage as pageOf } from '@org/agent-messaging-core/host'
+import {
+  errorIn,
+  type CallName,
+  type ErrorOf,
+  shownPage as pageOf,
+} from '@org/agent-messaging-core/host'
 import { zValidator } from '@hono/zod-validator'
 import {
   type Requester,
@@ -11,6 +16,7 @@ import {
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'
+import { authorize } from './authorize.js'
 import { annotated, describeHandler, type RouteNotes } from './document/describe-route.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
@@ -89,16 +95,15 @@ type Declared<T, Sent extends z.ZodType, Kind> = Omit<
   readonly body?: Sent
   readonly query?: Sent
   readonly maxBodyBytes?: number
-  /**
-   * The use case, such as `messages.get`. Without it, callers that reach only some sessions are
-   * refused.
-   */
-  readonly call?: string
   /** The errors of the use case. */
   readonly refusals?: readonly Kind[]
 }
 
 type Group = { readonly tag: string; readonly access?: MiddlewareHandler<Env> }
+/** A route without an `access` of its group needs the permission of its use case. */
+type Access<G extends Group> = G extends { readonly access: MiddlewareHandler<Env> }
+  ? unknown
+  : { readonly call: CallName }
 
 /**
  * Returns a function that makes the routes of a subject. A route checks the request, calls a use
@@ -106,14 +111,17 @@ type Group = { readonly tag: string; readonly access?: MiddlewareHandler<Env> }
  * case: an undocumented error does not compile.
  */
 export const routesOf =
-  (d: Pick<HttpDeps, 'maxBodyBytes' | 'now' | 'service'>, { tag, access }: Group) =>
+  <G extends Group>(
+    d: Pick<HttpDeps, 'authenticate' | 'maxBodyBytes' | 'now' | 'service'>,
+    { tag, access }: G,
+  ) =>
   <T, Sent extends z.ZodType, Found extends Promise<T>, Kind extends HttpError['kind'] = never>(
-    declared: Declared<T, Sent, Kind>,
+    declared: Declared<T, Sent, Kind> & Access<G>,
     handler: (c: Context<Env>, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
   ) => {
-    const { answer, body, query, call, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
+    const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
     const checks: MiddlewareHandler[] = [
-      ...(access ? [access] : []),
+      access ?? authorize(d, (declared as { call: CallName }).call),
       ...(body ? [validBody(body, { maxBodyBytes, ...declared })] : []),
       ...(query ? [validQuery(query)] : []),
     ]
@@ -123,7 +131,6 @@ export const routesOf =
     // Each check ends before the next one starts. Hono's own chain keeps all checks in memory until
     // the answer is ready: more than half a kilobyte each for every waiting caller.
     async function check(c: Context<Env>): Promise<Response> {
-      if (call !== undefined) c.set('call', call)
       for (const one of checks) {
         const refusal = await refusalBy(one, c)
         if (refusal) return refusal

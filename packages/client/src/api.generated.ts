@@ -2060,12 +2060,16 @@ export interface components {
     }
     /** @enum {string} */
     readonly Permission:
+      | 'project:read'
       | 'project:message'
       | 'project:agents'
       | 'project:webhooks'
       | 'project:events'
       | 'project:audit'
+      | 'project:erase'
       | 'project:admin'
+    /** @enum {string} */
+    readonly Role: 'viewer' | 'support' | 'operator' | 'admin'
     /**
      * @example {
      *       "name": "web shop",
@@ -2078,7 +2082,8 @@ export interface components {
     readonly NewApiKey: {
       /** @description A name for people. */
       readonly name: string
-      readonly permissions: readonly components['schemas']['Permission'][]
+      readonly role?: components['schemas']['Role'] | null
+      readonly permissions?: readonly components['schemas']['Permission'][] | null
       /**
        * Format: date-time
        * @description In the future. Absent: never.
@@ -2090,6 +2095,8 @@ export interface components {
       readonly id: string
       readonly name: string
       readonly permissions: readonly components['schemas']['Permission'][]
+      /** @description Present if the key has exactly the permissions of the role. */
+      readonly role?: components['schemas']['Role']
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */
@@ -2109,6 +2116,8 @@ export interface components {
       readonly id: string
       readonly name: string
       readonly permissions: readonly components['schemas']['Permission'][]
+      /** @description Present if the key has exactly the permissions of the role. */
+      readonly role?: components['schemas']['Role']
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */

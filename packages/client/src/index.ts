@@ -55,6 +55,7 @@ export type {
   SendLimits,
   PrincipalTraces,
   Recovery,
+  Role,
   SendOptions,
   Sent,
   Session,

@@ -122,6 +122,7 @@ export type AuditFilter = {
 }
 
 export type Permission = Schemas['Permission']
+export type Role = Schemas['Role']
 export type ApiKey = Schemas['ApiKey']
 export type NewApiKey = Schemas['NewApiKey']
 /** The key is shown only once. */

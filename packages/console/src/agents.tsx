@@ -13,9 +13,8 @@ import { sessionsPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
-  const mayManage = need('project:agents')
   return newRoutes()
-    .get('/agents', mayManage, (c) => {
+    .get('/agents', need('agents.list'), (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const limit = defaultLimits.agentsPerProject
       return showFound(c, service.agents.list({ projectId: projectIn(c), limit }), ({ data }) =>
@@ -31,13 +30,13 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
           every: 3_000,
           page: badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c)),
           next: 'More',
-          columns: columnsFor(can(c, 'project:message')),
+          columns: columnsFor(c),
           empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
         }),
       )
     })
 
-    .post('/agents/:agent/:action{start|stop}', mayManage, (c) => {
+    .post('/agents/:agent/:action{start|stop}', need('agents.start'), (c) => {
       const isStart = c.req.param('action') === 'start'
       const ref = byActor(c, agentRef(c))
       const done = isStart ? service.agents.start(ref) : service.agents.stop(ref)
@@ -47,13 +46,12 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
 
 const isInError = ({ state }: Agent) => state.kind === 'error'
 
-/** `canOpen` is true if the key of the visit can open sessions. */
-const columnsFor = (canOpen: boolean): Columns<Agent> => ({
+const columnsFor = (c: PageRequest): Columns<Agent> => ({
   Agent: {
     class: 'nowrap',
     cell: ({ id, name }) => (
       <>
-        {canOpen ? <a href={sessionsPath(name)}>{name}</a> : name}
+        {can(c, 'messages.list') ? <a href={sessionsPath(name)}>{name}</a> : name}
         <div>
           <Id id={id} />
         </div>
@@ -77,7 +75,7 @@ const columnsFor = (canOpen: boolean): Columns<Agent> => ({
   },
   Concurrency: { class: 'number', cell: ({ concurrency }) => concurrency },
   Created: { at: ({ createdAt }) => createdAt },
-  Actions: {
+  Actions: can(c, 'agents.start') && {
     class: 'actions',
     cell: (agent) => {
       const { id, name, desiredState } = agent
@@ -135,7 +133,7 @@ const NoAgents = ({ origin }: { readonly origin: string }) => (
  * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
  * the API.
  */
-export const canListAgents = (c: PageRequest): boolean => can(c, 'project:agents')
+export const canListAgents = (c: PageRequest): boolean => can(c, 'agents.list')
 
 /** Returns the names of agents by their ids, if the API key can list agents. */
 export async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {

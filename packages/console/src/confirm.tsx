@@ -12,7 +12,7 @@ import { need } from './access/sign-in.js'
  * deliveries and the task of the receiver. The pages are plain forms, so they need no script.
  */
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/webhooks/:id/:action{rotate|disable|delete}', need('project:webhooks'), (c) => {
+  newRoutes().get('/webhooks/:id/:action{rotate|disable|delete}', need('webhooks.update'), (c) => {
     const ref = webhookRef(c)
     const found = async () => {
       const webhook = await service.webhooks.get(ref)

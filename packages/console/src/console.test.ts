@@ -197,6 +197,10 @@ describe('a session', () => {
   })
 })
 
+/** All permissions except one, and except the one that reads everything. */
+const without = (permission: string) =>
+  PERMISSIONS.filter((one) => one !== permission && one !== 'project:read')
+
 describe('permissions', () => {
   it.each([
     ['/console/agents', 'project:agents'],
@@ -210,11 +214,11 @@ describe('permissions', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/rotate', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
-    ['/console/sessions/bot/erase?session=s', 'project:message'],
+    ['/console/sessions/bot/erase?session=s', 'project:erase'],
     ['/console/catcher', 'project:webhooks'],
   ])('GET %s requires %s', async (path, permission) => {
     const { get, signIn } = await scene({
-      permissions: PERMISSIONS.filter((one) => one !== permission),
+      permissions: without(permission),
     })
     const answer = await get(path, await signIn())
     expect(answer.status).toBe(403)
@@ -233,10 +237,10 @@ describe('permissions', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/rotate', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000/cancel', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
-    ['/console/sessions/bot/erase?session=s', 'project:message'],
+    ['/console/sessions/bot/erase?session=s', 'project:erase'],
   ])('POST %s requires %s', async (path, permission) => {
     const { post, signIn } = await scene({
-      permissions: PERMISSIONS.filter((one) => one !== permission),
+      permissions: without(permission),
     })
     expect((await post(path, {}, { origin: ORIGIN, cookie: await signIn() })).status).toBe(403)
   })
@@ -248,7 +252,7 @@ describe('permissions', () => {
   ])('the overview requires %s for its parts', async (permission, words) => {
     for (const isThere of [true, false]) {
       const { get, signIn, service, projectId } = await scene({
-        permissions: PERMISSIONS.filter((one) => (one === permission) === isThere),
+        permissions: isThere ? [permission] : without(permission),
       })
       await service.webhooks.create({
         projectId,
@@ -263,7 +267,7 @@ describe('permissions', () => {
   it('hide links to messages and sessions that a key cannot open', async () => {
     for (const isAllowed of [true, false]) {
       const { get, signIn, service, projectId, clock } = await scene({
-        permissions: PERMISSIONS.filter((one) => isAllowed || one !== 'project:message'),
+        permissions: isAllowed ? PERMISSIONS : without('project:message'),
       })
       const hook = { projectId, url: 'https://mine.example/hook', events: ['*'] as const }
       await service.webhooks.create(hook)
@@ -325,6 +329,58 @@ describe('permissions', () => {
   })
 })
 
+describe('a key with only project:read', () => {
+  it('sees each page without a form or a link that changes something', async () => {
+    const made = await scene({ permissions: ['project:read'] })
+    const { get, signIn, service, projectId, clock } = made
+    const hook = { projectId, url: 'https://mine.example/hook', events: ['*'] as const }
+    const { webhook } = await service.webhooks.create(hook)
+    const cookie = await signIn()
+    const send = async (message: string) => {
+      const sent = { projectId, agent: 'bot', sessionId: message, message, waitMs: 0 }
+      const { message: stored } = await service.messages.send(sent)
+      await clock.advance(100)
+      return stored.id
+    }
+    const [failed, asked] = [await send('fail'), await send('ask')]
+    const [delivery] = (await service.deliveries.list({ projectId, limit: 1 })).data
+    const recovery = await service.recoveries.start({ projectId, filter: {} })
+    for (const path of [
+      '',
+      '/agents',
+      '/conversations',
+      '/conversations?agent=bot',
+      '/sessions/bot?session=fail',
+      `/messages/${failed}`,
+      '/questions',
+      `/questions/${asked}`,
+      '/webhooks',
+      `/webhooks/${webhook.id}`,
+      '/deliveries',
+      `/deliveries/${delivery?.id}`,
+      '/recover?status=pending',
+      `/recoveries/${recovery.id}`,
+      '/failures',
+      '/usage',
+      '/catcher',
+      '/keys',
+      '/audit-log',
+    ]) {
+      const page = await get(`/console${path}`, cookie)
+      expect([path, page.status]).toEqual([path, 200])
+      const text = await page.text()
+      const changes = [
+        ...text.matchAll(/<form method="post" action="([^"]*)"/g),
+        ...text.matchAll(/href="([^"]*\/(?:edit|rotate|disable|delete|erase|withdraw|revoke))/g),
+      ].map(([, to = '']) => to)
+      expect([path, changes.filter((to) => !/\/(theme|sign-out|switch)$/.test(to))]).toEqual([
+        path,
+        [],
+      ])
+    }
+  })
+})
+
 describe('a key with only project:message', () => {
   const only = { permissions: ['project:message'] } as const
   const send = async ({ service, projectId, clock }: Awaited<ReturnType<typeof scene>>) => {
@@ -351,7 +407,7 @@ describe('a key with only project:message', () => {
   })
 
   it('does not learn the name of an agent from its id', async () => {
-    const made = await scene(only)
+    const made = await scene({ permissions: [...only.permissions, 'project:erase'] })
     await send(made)
     const { id } = await made.service.agents.get({ projectId: made.projectId, agent: 'bot' })
     const cookie = await made.signIn()

@@ -16,9 +16,9 @@ import { need } from './access/sign-in.js'
  * undone. The pages use plain forms, for keyboards and without scripts.
  */
 export const deletionRoutes = ({ service }: ConsoleDeps) => {
-  const mayManageAgents = need('project:agents')
-  const mayManageWebhooks = need('project:webhooks')
-  const maySend = need('project:message')
+  const mayManageAgents = need('agents.delete')
+  const mayManageWebhooks = need('webhooks.delete')
+  const mayErase = need('sessions.erase')
   return newRoutes()
     .get('/agents/:agent/delete', mayManageAgents, (c) =>
       showFound(c, agentWithSessions(service, agentRef(c)), (found) => agentPage(c, found)),
@@ -44,13 +44,13 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       })
     })
 
-    .get('/sessions/:agent/erase', maySend, (c) =>
+    .get('/sessions/:agent/erase', mayErase, (c) =>
       showFound(c, service.agents.get(agentRef(c)), (agent) =>
         sessionPage(c, withKnownName(c, agent, c.req.param('agent')), sessionIn(c)),
       ),
     )
 
-    .post('/sessions/:agent/erase', maySend, async (c) => {
+    .post('/sessions/:agent/erase', mayErase, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
       const sessionId = sessionIn(c)

@@ -36,7 +36,7 @@ export const failureRoutes = ({ service }: ConsoleDeps) =>
     ),
   )
 
-const NEEDED = { agent: 'project:message', webhook: 'project:webhooks' } as const
+const NEEDED = { agent: 'messages.list', webhook: 'webhooks.list' } as const
 
 const columns: Columns<Failure> = {
   'Agent or webhook': {

@@ -269,6 +269,17 @@ describe('an API key', () => {
     expect(key?.expiresAt).toBe(clock.now() + 30 * 24 * HOUR)
   })
 
+  it('has a role or permissions, and the list shows the role', async () => {
+    const { send, text, service, projectId } = await open()
+    await send('/console/keys', { name: 'ann', role: 'viewer', days: '' })
+    const [key] = (await service.keys.list({ projectId, limit: 1 })).data
+    expect(key?.permissions).toEqual(['project:read'])
+    expect(await text('/console/keys')).toContain('data-label="Permissions">viewer<')
+    const both = { name: 'b', role: 'viewer', permissions: 'project:message', days: '' }
+    const refused = await send('/console/keys', both)
+    expect(await refused.text()).toContain('role must be absent if permissions is given')
+  })
+
   it('is named before its revocation, and must exist', async () => {
     const { text, get, cookie, service, projectId } = await open()
     const names = Array.from({ length: 101 }, (_, i) => `key ${i}`)

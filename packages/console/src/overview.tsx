@@ -35,13 +35,13 @@ const NOTHING = { data: [] }
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
   newRoutes().get('/', (c) => {
     const projectId = projectIn(c)
-    const seesWebhooks = can(c, 'project:webhooks')
+    const seesWebhooks = can(c, 'webhooks.list')
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
     const found = async () => {
       const counted = await readCounts(service, projectId, range)
       const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
-      const agents = can(c, 'project:agents')
+      const agents = can(c, 'agents.list')
         ? await service.agents.list({ projectId, limit: MAX_AGENTS })
         : NOTHING
       const webhooks = seesWebhooks
@@ -71,13 +71,17 @@ type OverviewProps = {
 
 function Overview({ data, range, origin }: OverviewProps) {
   const { c } = useView()
-  const seesMessages = can(c, 'project:message')
-  const seesWebhooks = can(c, 'project:webhooks')
+  const seesMessages = can(c, 'messages.list')
+  const seesWebhooks = can(c, 'webhooks.list')
   const { counted, people, agents, webhooks } = data
   const { since } = counted
   const numbers = numbersOf(counted, range)
   const { total } = numbers
-  const isNew = seesMessages && seesWebhooks && webhooks.length === 0 && total.messages === 0
+  const isNew =
+    can(c, 'messages.send') &&
+    can(c, 'webhooks.create') &&
+    webhooks.length === 0 &&
+    total.messages === 0
   return (
     <>
       <div class="heading">
@@ -96,7 +100,7 @@ function Overview({ data, range, origin }: OverviewProps) {
           tiles={[
             ...(seesMessages ? [...messageTiles(total, counted), peopleTile(people)] : []),
             ...(seesWebhooks ? deliveryTiles(total, counted) : []),
-            ...(can(c, 'project:agents') ? [agentTile(agents)] : []),
+            ...(can(c, 'agents.list') ? [agentTile(agents)] : []),
           ]}
         />
         <div class="charts">

@@ -6,7 +6,7 @@ import type {
   Webhook,
 } from '@org/agent-messaging-core'
 import { idEndIn, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { orUndefined } from '@org/agent-messaging-core/host'
+import { isPermitted, orUndefined } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import { agentNames, type AgentNames } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
@@ -101,7 +101,7 @@ async function find(service: MessagingService, key: Key, text: string) {
 async function deliveriesOf({ deliveries }: MessagingService, key: Key, idEnd: string | undefined) {
   const { projectId, permissions, abort } = key
   const found: string[] = []
-  if (idEnd === undefined || !permissions.includes('project:webhooks')) return found
+  if (idEnd === undefined || !isPermitted(permissions, 'webhooks.list')) return found
   let page: PageOf = { limit: 100 }
   for (let pages = 0; pages < MAX_PAGES && !abort.aborted; pages++) {
     const { data, nextCursor } = await deliveries.list({ projectId, ...page })
@@ -119,11 +119,11 @@ async function pathOfId(
   id: string,
 ) {
   const { projectId, permissions } = key
-  if (permissions.includes('project:message')) {
+  if (isPermitted(permissions, 'messages.search')) {
     const { data } = await messages.search({ projectId, messageId: id, limit: 1 })
     if (data.length > 0) return messagePath(id)
   }
-  if (!permissions.includes('project:webhooks')) return undefined
+  if (!isPermitted(permissions, 'webhooks.list')) return undefined
   const delivery = await orUndefined(deliveries.get({ projectId, deliveryId: id }))
   if (delivery) return deliveryPath(id)
   const webhook = await orUndefined(webhooks.get({ projectId, webhookId: id }))
@@ -136,7 +136,7 @@ async function findNamed(service: MessagingService, key: Key, text: string) {
   const inSessions = await messages('of the session', { session: text })
   const ofUser = await messages('of the end user', { user: text })
   const correlated = await messages('with the correlation ID', { correlation: text })
-  const webhooks = key.permissions.includes('project:webhooks')
+  const webhooks = isPermitted(key.permissions, 'webhooks.list')
     ? (await service.webhooks.list({ projectId: key.projectId, limit: MAX_WEBHOOKS })).data
     : []
   const { data, nextCursor } = inSessions.page
@@ -164,7 +164,9 @@ async function groupOf(
   filter: MessageFilter,
 ): Promise<Group> {
   const search = { ...searchOf(projectId, filter), limit: MAX_MESSAGES, abort }
-  const page = permissions.includes('project:message') ? await messages.search(search) : NO_MESSAGES
+  const page = isPermitted(permissions, 'messages.search')
+    ? await messages.search(search)
+    : NO_MESSAGES
   return { title, page, all: messagesPath(filter) }
 }
 
@@ -174,7 +176,7 @@ async function sessionsOf(
   { projectId, permissions }: Key,
   found: readonly Pick<Session, 'agentId' | 'sessionId'>[],
 ) {
-  const isListed = permissions.includes('project:agents')
+  const isListed = isPermitted(permissions, 'agents.list')
   const each = new Map(found.map((one) => [sessionPath(one.agentId, one.sessionId), one]))
   const sessions = [...each.values()].map(async ({ agentId, sessionId }): Promise<Session> => {
     const { name } = await service.agents.get({ projectId, agent: agentId })

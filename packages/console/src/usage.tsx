@@ -28,7 +28,7 @@ const query = z.object({
 
 /** The counts of the project or of its agents by day (UTC), the newest first. */
 export const usageRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/usage', need('project:admin'), (c) => {
+  newRoutes().get('/usage', need('stats'), (c) => {
     const { by, from, to, cursor } = query.parse(c.req.query())
     const found = async () => {
       const asked = { projectId: projectIn(c), step: '1d', by } as const

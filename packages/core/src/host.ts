@@ -24,6 +24,16 @@ export {
   type ByActor,
 } from './domain/access/audit.js'
 export {
+  isPermitted,
+  isRead,
+  permissionsFor,
+  ROLE_NAMES,
+  roleOf,
+  ROLES,
+  type CallName,
+  type Role,
+} from './domain/access/permission.js'
+export {
   PORTAL_PERMISSIONS,
   portalSettings,
   type PortalPermission,

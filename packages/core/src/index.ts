@@ -1,7 +1,8 @@
 /** What a host program reads, writes and catches. The other entries are for authors of adapters. */
 export type { Access } from './domain/access/access.js'
-export { PERMISSIONS, type ApiKey, type Permission } from './domain/access/api-key.js'
+export type { ApiKey } from './domain/access/api-key.js'
 export type { Actor, AuditEntry } from './domain/access/audit.js'
+export { PERMISSIONS, type Permission } from './domain/access/permission.js'
 export type { ExecutionPrincipal } from './domain/access/principal.js'
 export type { Agent, AgentChanges, AgentSettings } from './domain/agents/agent.js'
 export type { Message } from './domain/messages/message.js'

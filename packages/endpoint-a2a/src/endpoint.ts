@@ -22,7 +22,7 @@ import { restRoutes } from './rest.js'
 
 const ROOT = '/a2a/:agent'
 /** Each operation makes calls of its own. */
-const NEEDED = { permission: 'project:message', recalls: true, call: 'messages.get' } as const
+const NEEDED = { recalls: true, call: 'messages.send' } as const
 const CARD_AGE_SECONDS = 60
 
 /**

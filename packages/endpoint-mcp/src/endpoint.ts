@@ -39,7 +39,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   app
     .use(ROOT, exchange(d), addHeaders, refuseOtherOrigins(d))
     .use(ROOT, readBody(d))
-    .post(ROOT, allowAccess(d, { recalls: true, call: ANY_TOOL }, refuse), (c) => answerPost(c, d))
+    .post(
+      ROOT,
+      allowAccess(d, { recalls: true, call: ANY_TOOL, anyPermission: true }, refuse),
+      (c) => answerPost(c, d),
+    )
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
   return app as unknown as Hono

@@ -64,7 +64,7 @@ const INTERNAL_ERROR = -32_603
 const own: ByKind<OwnError, Refusal> = {
   no_tools: {
     status: 403,
-    message: 'The caller needs the permission project:message or project:agents',
+    message: 'The caller needs the permission project:message, project:agents or project:read',
   },
   batch_refused: {
     status: 400,

@@ -1,7 +1,13 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import type { Agent, Permission } from '@org/agent-messaging-core'
+import type { Agent } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
-import { errorIn, mayCall, type EndpointService } from '@org/agent-messaging-core/host'
+import {
+  errorIn,
+  isPermitted,
+  mayCall,
+  type CallName,
+  type EndpointService,
+} from '@org/agent-messaging-core/host'
 import type { Requester } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import { refusal } from './errors.js'
@@ -21,9 +27,8 @@ import {
 export type OfferedTool = {
   /** The tool as `tools/list` shows it. */
   readonly listed: Tool
-  readonly permission: Permission
   /** The call of the service that the tool makes. */
-  readonly call: string
+  readonly call: CallName
   /** Checks the arguments, and runs the tool. */
   readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Promise<Outcome>
 }
@@ -38,12 +43,11 @@ type Listed<S extends z.ZodType> = Pick<Tool, 'name' | 'title' | 'description' |
 
 /** Converts the schemas once. The SDK's own tools convert them in each request. */
 function offered<S extends z.ZodType>(
-  [permission, call]: readonly [Permission, string],
+  call: CallName,
   { inputSchema, outputSchema, ...facts }: Listed<S>,
   run: (d: Deps, call: Call, input: z.output<S>, ctx: ToolContext) => Outcome | Promise<Outcome>,
 ): OfferedTool {
   return {
-    permission,
     call,
     listed: {
       ...facts,
@@ -70,7 +74,7 @@ const issueOf = ({ path, message }: z.core.$ZodIssue) => ({
 
 const tools: readonly OfferedTool[] = [
   offered(
-    ['project:agents', 'agents.list'],
+    'agents.list',
     {
       name: 'list_agents',
       title: 'List agents',
@@ -82,7 +86,7 @@ const tools: readonly OfferedTool[] = [
     ({ service }, { projectId }, input) => listAgents(service, projectId, input),
   ),
   offered(
-    ['project:message', 'messages.send'],
+    'messages.send',
     {
       name: SEND_MESSAGE,
       title: 'Send a message',
@@ -96,7 +100,7 @@ const tools: readonly OfferedTool[] = [
     (d, call, input, ctx) => new MessageTools(d, call).send(input, ctx),
   ),
   offered(
-    ['project:message', 'messages.get'],
+    'messages.get',
     {
       name: 'get_message',
       title: 'Read a message',
@@ -108,7 +112,7 @@ const tools: readonly OfferedTool[] = [
     (d, call, input, ctx) => new MessageTools(d, call).get(input, ctx),
   ),
   offered(
-    ['project:message', 'inputs.answer'],
+    'inputs.answer',
     {
       name: 'answer_input',
       title: 'Answer a question',
@@ -125,7 +129,7 @@ const tools: readonly OfferedTool[] = [
 
 /** Returns the tools that the caller can use. */
 export const toolsFor = ({ permissions, access }: Requester): readonly OfferedTool[] =>
-  tools.filter(({ permission, call }) => permissions.includes(permission) && mayCall(access, call))
+  tools.filter(({ call }) => isPermitted(permissions, call) && mayCall(access, call))
 
 async function listAgents(
   service: EndpointService,

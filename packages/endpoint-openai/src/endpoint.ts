@@ -51,7 +51,7 @@ const modelOf = ({ name, createdAt }: Agent) => ({
 /** `/models`: the agents of the project. */
 const modelRoutes = (d: Deps) => {
   const { service } = d
-  const access = allowAccess<KitEnv>(d, { permission: 'project:agents' }, refuse)
+  const access = allowAccess<KitEnv>(d, { call: 'agents.list' }, refuse)
   return new Hono<KitEnv>()
     .get('/models', access, async (c) => {
       const agents: Agent[] = []

@@ -79,7 +79,7 @@ export const sendRoute = (
   d: Deps,
   answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
 ): [MiddlewareHandler<KitEnv>, (c: Context<KitEnv>) => Promise<Response>] => [
-  allowAccess(d, { permission: 'project:message', recalls: true, call: 'messages.send' }, refuse),
+  allowAccess(d, { recalls: true, call: 'messages.send' }, refuse),
   async (c) => {
     const body = await readJson(c, d.maxBodyBytes)
     return isJsonObject(body) ? answer(c, d, body) : refusal(MALFORMED)

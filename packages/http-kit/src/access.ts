@@ -3,6 +3,8 @@ import {
   errorIn,
   isSessionToken,
   mayCall,
+  permissionsFor,
+  type CallName,
   type EndpointService,
   type SendingKey,
 } from '@org/agent-messaging-core/host'
@@ -18,8 +20,6 @@ export type KitEnv = {
     requestId: string
     /** Set when the request is authenticated. */
     requester: Requester
-    /** The call of the service that the route makes. Without it, a scoped caller is refused. */
-    call?: string | undefined
     /** Set with `requester`. */
     projectId: string
     refusal?: { readonly errorCode: ErrorCode; readonly reason?: string }
@@ -118,30 +118,31 @@ class KeyAccess implements Requester {
 }
 
 type Needed = {
-  readonly permission?: Permission
+  /** The call of the service that the route makes. */
+  readonly call: CallName
   readonly recalls?: boolean
-  /** A call such as `messages.get`. Default: the one of the route. */
-  readonly call?: string
+  /** True if the route checks the permissions itself. */
+  readonly anyPermission?: boolean
 }
 
 /**
- * Accepts requests with the permission, and sets their `requester`. With `recalls`, a key that was
+ * Accepts requests of callers who can make the call, and sets their `requester`. With `recalls`, a key that was
  * valid before is not read again: give `sentBy` to the send.
  */
-export const allowAccess =
-  <E extends KitEnv>(
-    d: Watch & { readonly authenticate: Authenticate },
-    { permission, recalls = false, call }: Needed,
-    refuse: (c: Context<E>, error: HttpError) => Response,
-  ): MiddlewareHandler<E> =>
-  async (c, next) => {
+export function allowAccess<E extends KitEnv>(
+  d: Watch & { readonly authenticate: Authenticate },
+  { call, recalls = false, anyPermission = false }: Needed,
+  refuse: (c: Context<E>, error: HttpError) => Response,
+): MiddlewareHandler<E> {
+  const needed = permissionsFor(call)
+  return async (c, next) => {
     const requester = await d.authenticate(c.req.raw, { recalls }).catch(errorIn)
     if ('kind' in requester) return refuse(c, requester)
     c.set('requester', requester)
     c.set('projectId', requester.projectId)
     const { permissions, access } = requester
-    const isPermitted = permission === undefined || permissions.includes(permission)
-    if (isPermitted && mayCall(access, call ?? c.get('call') ?? '')) {
+    const hasPermission = anyPermission || needed.some((one) => permissions.includes(one))
+    if (hasPermission && mayCall(access, call)) {
       await next()
       const ended = await lateRefusal(requester, d)
       if (!ended) return
@@ -151,9 +152,10 @@ export const allowAccess =
       c.res = refuse(c, ended)
       return
     }
-    const error = isPermitted ? RESTRICTED : ({ kind: 'forbidden', permission } as const)
+    const error = hasPermission ? RESTRICTED : ({ kind: 'forbidden', permissions: needed } as const)
     return refuse(c, (await requester.confirm()) ?? error)
   }
+}
 
 const RESTRICTED = { kind: 'access_restricted' } as const
 

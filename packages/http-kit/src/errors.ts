@@ -11,7 +11,7 @@ import { errorCodes, type ErrorCode } from './error-codes.js'
 
 /** Errors that a face finds before it calls the service. */
 export type RequestError =
-  | { readonly kind: 'forbidden'; readonly permission: Permission }
+  | { readonly kind: 'forbidden'; readonly permissions: readonly Permission[] }
   | {
       readonly kind:
         | 'cron_unauthorized'
@@ -126,7 +126,7 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
   operator_unauthorized: send('the operator key', 'operator key'),
   metrics_unauthorized: send('the metrics token', 'token'),
   run_token_invalid: send('the run token of this message', 'run token'),
-  forbidden: ({ permission }) => [`The caller lacks the permission ${permission}`],
+  forbidden: ({ permissions }) => [`The caller lacks the permission ${permissions.join(' or ')}`],
   origin_refused: [
     'Web pages of this origin cannot send this request',
     'The host can name the origin in `cors`',

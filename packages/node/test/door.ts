@@ -32,7 +32,7 @@ export async function openDoor<Host>(
   const { keys } = messaging.service
   const keyWith = async (permissions: readonly Permission[]) =>
     (await keys.create({ projectId, name: 'a key', permissions })).key
-  const key = await keyWith(['project:message', 'project:agents'])
+  const key = await keyWith(['project:message', 'project:agents', 'project:erase'])
   return { messaging, http: await messaging.http(options), key, keyWith, goOn }
 }
 

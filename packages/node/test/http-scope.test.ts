@@ -3,13 +3,13 @@ import type { Access, HttpHandlers } from '@org/agent-messaging-node'
 import { describe, expect, it } from 'vitest'
 import { openDoor, withKey } from './door.js'
 
-type AnyOperation = {
+type Operation = {
   readonly method: string
   readonly path: string
   readonly operationId: string
-  readonly permission: Permission | undefined
+  /** A caller needs one of them. Empty: the operation takes no API key. */
+  readonly permissions: readonly Permission[]
 }
-type Operation = AnyOperation & { readonly permission: Permission }
 type Document = {
   readonly paths: Readonly<
     Record<
@@ -26,20 +26,20 @@ type Document = {
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead'
 
-/** All operations of the OpenAPI document. Without `permission`: they take no API key. */
-async function allOperationsOf(http: HttpHandlers): Promise<AnyOperation[]> {
+/** All operations of the OpenAPI document. */
+async function allOperationsOf(http: HttpHandlers): Promise<Operation[]> {
   const answer = await http.fetch(new Request('http://host.example/openapi.json'))
   const { paths } = (await answer.json()) as Document
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, security = [] }]) => {
-      const [permission] = security.flatMap(({ projectKey = [] }) => projectKey)
-      return { method: method.toUpperCase(), path: pathWithIds(path), operationId, permission }
+      const permissions = security.flatMap(({ projectKey = [] }) => projectKey)
+      return { method: method.toUpperCase(), path: pathWithIds(path), operationId, permissions }
     }),
   )
 }
 
 const operationsOf = async (http: HttpHandlers): Promise<Operation[]> =>
-  (await allOperationsOf(http)).filter(({ permission }) => permission) as Operation[]
+  (await allOperationsOf(http)).filter(({ permissions }) => permissions.length > 0)
 
 /** The operations that take another credential, or none. */
 const WITHOUT_KEY = [
@@ -95,12 +95,22 @@ const scoped: Access = {
 it('each route takes an API key, or is known to take none', async () => {
   const { http } = await openDoor()
   const operations = await allOperationsOf(http)
-  const withoutKey = operations.filter(({ permission }) => permission === undefined)
+  const withoutKey = operations.filter(({ permissions }) => permissions.length === 0)
   expect(withoutKey.map(({ operationId }) => operationId)).toEqual(WITHOUT_KEY)
 })
 
 describe('each route that takes an API key', () => {
-  it('asks the hook for exactly its permission', async () => {
+  it('needs one permission of its own, and as a read project:read instead', async () => {
+    const { http } = await openDoor()
+    for (const { method, operationId, permissions } of await operationsOf(http)) {
+      const [own, ...others] = permissions
+      expect([operationId, others]).toEqual([operationId, method === 'GET' ? ['project:read'] : []])
+      const isErasure = operationId === 'eraseSession' || operationId === 'erasePrincipal'
+      expect([operationId, own === 'project:erase']).toEqual([operationId, isErasure])
+    }
+  })
+
+  it('asks the hook for one of exactly its permissions', async () => {
     let permissions: readonly Permission[] = []
     const { http } = await openDoor({
       authorize: () => ({ caller: 'ada', permissions, sessions: 'all' }),
@@ -108,13 +118,15 @@ describe('each route that takes an API key', () => {
     const operations = await operationsOf(http)
     expect(operations.length).toBeGreaterThan(50)
     for (const operation of operations) {
-      const { operationId, permission } = operation
-      permissions = PERMISSIONS.filter((other) => other !== permission)
+      const { operationId } = operation
+      permissions = PERMISSIONS.filter((other) => !operation.permissions.includes(other))
       expect([operationId, await ask(http, operation)]).toEqual([operationId, 403])
       // A user of the host has no key that could end with its tokens.
       if (operationId === 'createSessionToken') continue
-      permissions = [permission]
-      expect([401, 403], operationId).not.toContain(await ask(http, operation))
+      for (const permission of operation.permissions) {
+        permissions = [permission]
+        expect([401, 403], operationId).not.toContain(await ask(http, operation))
+      }
     }
   })
 

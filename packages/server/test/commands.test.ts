@@ -54,6 +54,10 @@ describe('the commands on the database', SLOWLY, () => {
       expiresAt: '2100-01-01T00:00:00.000Z',
       key: expect.stringMatching(/^amk_/),
     })
+    expect(await cli('keys create none')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('permissions is required, unless role is given'),
+    })
     const { key, ...shown } = made
     expect(await json('keys list')).toEqual([shown])
     expect((await cli('keys list')).stdout).toMatch(/^ID +NAME +PERMISSIONS +CREATED AT +STATE\n/)
@@ -74,6 +78,8 @@ describe('the commands on the database', SLOWLY, () => {
     const byCli = { actor: { kind: 'cli' }, action: 'key.created' }
     expect(log).toMatchObject({ data: [byCli, byCli, { actor: { kind: 'cli' } }] })
 
+    await cli('keys create ann --role viewer')
+    expect((await cli('keys list')).stdout).toMatch(/ ann +viewer +/)
     expect(await json(`keys revoke ${String(shown['id'])}`)).toEqual({
       id: shown['id'],
       revoked: true,

@@ -411,7 +411,7 @@ describe('the commands over HTTP', SLOWLY, () => {
     await fails(`webhooks list ${wrong}`, /: the server does not know this API key\n$/)
     const made = await json('keys create --permission project:message chat', LOCAL)
     const chat = `--server ${url} --api-key ${String(made['key'])}`
-    await fails(`webhooks list ${chat}`, /lacks the permission project:webhooks\n$/)
+    await fails(`webhooks list ${chat}`, /lacks the permission project:webhooks or project:read\n$/)
     await fails(
       'webhooks list --server http://127.0.0.1:9 --api-key x',
       /: no server responds \(.+\)\n$/,

@@ -4,11 +4,9 @@ import type { AnswerHeader, RequestHeader } from './headers.js'
 
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** The roles of `projectKey` are the permissions that the key must have. */
+/** The roles of `projectKey` are permissions. The key must have one of them. */
 export const securitySchemes = {
-  projectKey: bearer(
-    'An API key of the project (`amk_…`). Its roles are the required permissions.',
-  ),
+  projectKey: bearer('An API key of the project (`amk_…`). Its role is the required permission.'),
   runToken: bearer('The token of one run (`amr_…`). A runtime gets it with the message.'),
   cronSecret: bearer('The `CRON_SECRET` of the operator.'),
   operatorKey: bearer('The `SERVICE_OPERATOR_KEY` of the operator.'),

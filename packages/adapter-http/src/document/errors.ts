@@ -15,7 +15,7 @@ const facts: Facts = {
   invalid: { issues: [{ path: 'message', message: 'is required' }] },
   body_malformed: { reason: 'is not valid JSON' },
   principal_invalid: { reason: 'type must be "service" or "end_user"', endUserIdMissing: false },
-  forbidden: { permission: 'project:message' },
+  forbidden: { permissions: ['project:message'] },
   access_restricted: {},
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },

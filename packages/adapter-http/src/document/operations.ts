@@ -43,7 +43,9 @@ function operationObject({ path, notes }: Operation, write: Write) {
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: Object.entries(security).map(([scheme, roles]) => ({ [scheme]: roles })),
+    security: Object.entries(security).flatMap(([scheme, roles]) =>
+      roles.length === 0 ? { [scheme]: [] } : roles.map((role) => ({ [scheme]: [role] })),
+    ),
     parameters: [
       ...pathParameters(path),
       ...queryParameters(notes, write),

@@ -10,7 +10,6 @@ import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/storag
 import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -72,13 +71,14 @@ const change = settings.partial().meta({
 
 export const agentRoutes = (d: HttpDeps) => {
   const { service, basePath } = d
-  const route = routesOf(d, { tag: 'Agents', access: authorize(d, 'project:agents') })
+  const route = routesOf(d, { tag: 'Agents' })
   return new Hono<Env>()
     .post(
       '/v1/agents',
       route(
         {
           operationId: 'createAgent',
+          call: 'agents.create',
           summary: 'Create an agent',
           body: create,
           refusals: ['project_not_found', 'name_taken', 'too_many_agents'],
@@ -105,6 +105,7 @@ export const agentRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listAgents',
+          call: 'agents.list',
           summary: 'List the agents of the project, newest first',
           query: page,
           answer: shownPage(agentSchema, shownAgent),
@@ -117,6 +118,7 @@ export const agentRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getAgent',
+          call: 'agents.get',
           summary: 'Read an agent',
           refusals: ['agent_not_found'],
           answer: shown('The agent', agentSchema, shownAgent),
@@ -128,7 +130,7 @@ export const agentRoutes = (d: HttpDeps) => {
 
 export const agentChangeRoutes = (d: HttpDeps) => {
   const { agents } = d.service
-  const route = routesOf(d, { tag: 'Agents', access: authorize(d, 'project:agents') })
+  const route = routesOf(d, { tag: 'Agents' })
   const afterChange = shown('The agent after the change', agentSchema, shownAgent)
   return new Hono<Env>()
     .patch(
@@ -136,6 +138,7 @@ export const agentChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'updateAgent',
+          call: 'agents.update',
           summary: 'Change an agent',
           description:
             'Changes the given fields. `runtime` can change only while the agent is stopped.',
@@ -155,6 +158,7 @@ export const agentChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'deleteAgent',
+          call: 'agents.delete',
           summary: 'Delete an agent with its sessions and messages',
           query: forced,
           refusals: ['agent_not_found', 'agent_busy'],
@@ -168,6 +172,7 @@ export const agentChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'startAgent',
+          call: 'agents.start',
           summary: 'Start an agent',
           description:
             'The service keeps the agent running, also after a restart, until you stop it.',
@@ -182,6 +187,7 @@ export const agentChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'stopAgent',
+          call: 'agents.stop',
           summary: 'Stop an agent',
           description: 'Current runs finish. Queued messages wait for the next start.',
           refusals: ['agent_not_found'],

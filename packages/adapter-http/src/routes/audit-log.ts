@@ -3,7 +3,7 @@ import { given } from '@org/agent-messaging-core/runtime'
 import { ACTOR_KINDS, AUDIT_ACTIONS, withIso } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize, authorizeOperator } from '../authorize.js'
+import { authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shownPage } from '../route.js'
@@ -70,7 +70,7 @@ const listOfAll = query({
 export const auditRoutes = (d: HttpDeps) => {
   const { auditLog } = d.service
   const tag = 'Audit log'
-  const route = routesOf(d, { tag, access: authorize(d, 'project:audit') })
+  const route = routesOf(d, { tag })
   const operatorRoute = routesOf(d, { tag, access: authorizeOperator(d) })
   return new Hono<Env>()
     .get(
@@ -78,6 +78,7 @@ export const auditRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listAuditLog',
+          call: 'auditLog.list',
           summary: 'List the changes of the project with their actors, newest first',
           query: list,
           answer,

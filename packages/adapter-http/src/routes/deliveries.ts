@@ -6,7 +6,6 @@ import {
   type RecoverySettings,
 } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
-import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -39,7 +38,7 @@ const list = query({
 
 export const deliveryRoutes = (d: HttpDeps) => {
   const { deliveries } = d.service
-  const route = routesOf(d, { tag: 'Deliveries', access: authorize(d, 'project:webhooks') })
+  const route = routesOf(d, { tag: 'Deliveries' })
   const delivery = shown('The delivery', deliverySchema, shownDelivery)
   return new Hono<Env>()
     .get(
@@ -47,6 +46,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listDeliveries',
+          call: 'deliveries.list',
           summary: 'List deliveries, newest first',
           query: list,
           answer: shownPage(deliverySchema, shownDelivery),
@@ -60,6 +60,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getDelivery',
+          call: 'deliveries.get',
           summary: 'Read a delivery with its body and all attempts',
           refusals: ['delivery_not_found'],
           answer: shown('The delivery', deliveryDetailSchema, shownDeliveryDetail),
@@ -72,6 +73,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'redeliver',
+          call: 'deliveries.redeliver',
           summary: 'Send a delivery again now',
           description:
             'A pending delivery gets one extra attempt. A final or blocked one starts a new schedule, ' +
@@ -87,6 +89,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'cancelDelivery',
+          call: 'deliveries.cancel',
           summary: 'Cancel a pending delivery',
           refusals: ['delivery_not_found', 'delivery_final'],
           answer: delivery,
@@ -99,6 +102,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'skipDelivery',
+          call: 'deliveries.skip',
           summary: 'Skip a pending delivery that blocks its session',
           description: 'Cancels the delivery. The next one of its session is due now.',
           refusals: ['delivery_not_found', 'delivery_final'],

@@ -1,7 +1,6 @@
 import { shownEvents, type Answer, type ReadEventsError } from '@org/agent-messaging-core/host'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -35,12 +34,13 @@ const page = z
 
 /** Events for receivers without a public URL, by long polling. */
 export const eventRoutes = (d: HttpDeps) => {
-  const route = routesOf(d, { tag: 'Events', access: authorize(d, 'project:events') })
+  const route = routesOf(d, { tag: 'Events' })
   return new Hono<Env>().get(
     '/v1/events',
     route(
       {
         operationId: 'readEvents',
+        call: 'events.read',
         summary: 'Read events in the order of their commits',
         description:
           'For receivers without a public URL. A reader that continues from `nextCursor` gets each ' +

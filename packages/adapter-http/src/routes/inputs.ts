@@ -4,7 +4,6 @@ import { shownMessage } from '@org/agent-messaging-core/host'
 import { callerOf } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, byActor, messageRef } from '../path-id.js'
@@ -43,7 +42,7 @@ const list = query({
 /** Questions of agents to people. */
 export const inputRoutes = (d: HttpDeps) => {
   const { inputs } = d.service
-  const route = routesOf(d, { tag: 'Inputs', access: authorize(d, 'project:message') })
+  const route = routesOf(d, { tag: 'Inputs' })
   const answer = shown('The message after the change', messageSchema, shownMessage)
   return new Hono<Env>()
     .get(
@@ -83,6 +82,7 @@ export const inputRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'withdrawInput',
+          call: 'inputs.withdraw',
           summary: 'Withdraw a question of an agent',
           description: 'The message fails with `INPUT_WITHDRAWN`.',
           body: withdrawal,

@@ -23,6 +23,18 @@ describe('/v1/keys', () => {
     expect((await ask('GET', '/v1/agents/a/messages', { key: created.json.key })).status).toBe(404)
   })
 
+  it('takes a role instead of permissions, and shows the role', async () => {
+    const { ask } = await openScene()
+    const created = await ask('POST', '/v1/keys', { body: { name: 'ann', role: 'support' } })
+    const shown = {
+      role: 'support',
+      permissions: ['project:read', 'project:message', 'project:webhooks'],
+    }
+    expect([created.status, created.json]).toMatchObject([201, shown])
+    const [listed] = (await ask('GET', '/v1/keys')).json.data
+    expect(listed).toMatchObject({ name: 'ann', ...shown })
+  })
+
   it('revokes a key immediately', async () => {
     const { ask } = await openScene()
     const { id, key } = (await ask('POST', '/v1/keys', { body: wanted })).json
@@ -40,6 +52,8 @@ describe('/v1/keys', () => {
     ['no name', { permissions: wanted.permissions }, 'name'],
     ['an empty name', { ...wanted, name: '' }, 'name'],
     ['no permissions', { name: 'ci' }, 'permissions'],
+    ['a role and permissions', { ...wanted, role: 'viewer' }, 'role'],
+    ['an unknown role', { name: 'ci', role: 'owner' }, 'role'],
     ['an empty list', { ...wanted, permissions: [] }, 'permissions'],
     [
       'an unknown permission',

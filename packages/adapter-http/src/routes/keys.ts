@@ -1,13 +1,13 @@
 import { PERMISSIONS } from '@org/agent-messaging-core'
 import {
   apiKeySettings,
+  ROLE_NAMES,
   shownCreatedKey,
   shownKey,
   type ApiKeySettings,
 } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -17,12 +17,15 @@ import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, uuid } from '../wire/body.js'
 
 const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
+const roleSchema = z.enum(ROLE_NAMES).meta({ id: 'Role' })
+const described = requestFields<ApiKeySettings>(apiKeySettings)
 
 /** The body of a request for a key. */
 export const newKey = fieldsOf(
   nullAsAbsent({
-    ...requestFields<ApiKeySettings>(apiKeySettings),
-    permissions: listField(apiKeySettings.permissions, permissionSchema),
+    ...described,
+    role: described.role.meta({ shown: roleSchema }),
+    permissions: listField(apiKeySettings.permissions, permissionSchema).optional(),
   }),
 ).meta({
   id: 'NewApiKey',
@@ -36,6 +39,9 @@ export const keySchema = z
     id: uuid,
     name: z.string(),
     permissions: z.array(permissionSchema),
+    role: roleSchema
+      .optional()
+      .describe('Present if the key has exactly the permissions of the role.'),
     createdAt: at,
     expiresAt: at.optional(),
     revokedAt: at.optional(),
@@ -50,13 +56,14 @@ export const createdKey = shown('The key, shown only here', createdKeySchema, sh
 
 export const keyRoutes = (d: HttpDeps) => {
   const { keys } = d.service
-  const route = routesOf(d, { tag: 'API keys', access: authorize(d, 'project:admin') })
+  const route = routesOf(d, { tag: 'API keys' })
   return new Hono<Env>()
     .post(
       '/v1/keys',
       route(
         {
           operationId: 'createKey',
+          call: 'keys.create',
           summary: 'Create an API key',
           body: newKey,
           refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
@@ -70,6 +77,7 @@ export const keyRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listKeys',
+          call: 'keys.list',
           summary: 'List the API keys of the project, newest first',
           query: page,
           answer: shownPage(keySchema, shownKey),
@@ -82,6 +90,7 @@ export const keyRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'revokeKey',
+          call: 'keys.revoke',
           summary: 'Revoke an API key',
           refusals: ['key_not_found'],
           answer: withoutBody('The key is revoked'),

@@ -8,7 +8,6 @@ import {
   type EventWriter,
 } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { authorize } from '../authorize.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -19,7 +18,7 @@ import { streamEventSchema } from '../wire/stream.js'
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
 export const messageStreamRoutes = (d: HttpDeps) => {
   const { messages } = d.service
-  const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
+  const route = routesOf(d, { tag: 'Messages' })
   return new Hono<Env>().get(
     '/v1/agents/:id/messages/:messageId/stream',
     route(

@@ -1,7 +1,7 @@
 import type { Pass } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorizeSecret } from '../authorize.js'
+import { anyone, authorizeSecret } from '../authorize.js'
 import type { Env } from '../env.js'
 import { refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
@@ -13,7 +13,7 @@ const showOk = () => ({ status: 'ok' }) as const
 
 /** `/healthz` shows that the process answers, `/readyz` that its storage answers too. */
 export const healthRoutes = (d: HttpDeps) => {
-  const route = routesOf(d, { tag: 'Operations' })
+  const route = routesOf(d, { tag: 'Operations', access: anyone })
   return new Hono<Env>()
     .get(
       '/healthz',
@@ -48,8 +48,8 @@ export function metricsRoutes(d: HttpDeps) {
   const { token: secret } = metrics
   const kind = 'metrics_unauthorized'
   const access =
-    secret !== undefined && authorizeSecret(d, { secret, scheme: 'metricsToken', kind })
-  const route = routesOf(d, { tag: 'Operations', ...(access && { access }) })
+    secret === undefined ? anyone : authorizeSecret(d, { secret, scheme: 'metricsToken', kind })
+  const route = routesOf(d, { tag: 'Operations', access })
   return routes.get(
     '/metrics',
     route(

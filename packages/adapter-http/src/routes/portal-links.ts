@@ -8,7 +8,6 @@ import { toIso } from '@org/agent-messaging-core/storage'
 import { chain, refusal, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -62,13 +61,14 @@ const portalLinkBody = (
 /** Portal links for the customer whose project this is. */
 export const portalRoutes = (d: HttpDeps) => {
   const { portals } = d.service
-  const route = routesOf(d, { tag: 'Portal', access: authorize(d, 'project:admin') })
+  const route = routesOf(d, { tag: 'Portal' })
   return new Hono<Env>()
     .post(
       '/v1/portal-links',
       route(
         {
           operationId: 'createPortalLink',
+          call: 'portals.create',
           summary: 'Create a link that opens the portal for a customer, once',
           body: newPortalLink,
           refusals: ['portal_off', 'project_not_found', 'too_many_portals'],
@@ -91,6 +91,7 @@ export const portalRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'endPortalSession',
+          call: 'portals.end',
           summary: 'End a portal session, or make its link unusable',
           refusals: ['portal_not_found'],
           answer: withoutBody('The session has ended'),

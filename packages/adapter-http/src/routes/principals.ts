@@ -1,7 +1,6 @@
 import type { PrincipalTraces } from '@org/agent-messaging-core/host'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, textIn } from '../path-id.js'
@@ -34,13 +33,14 @@ const counts = (description: string) =>
 
 export const principalRoutes = (d: HttpDeps) => {
   const { principals } = d.service
-  const route = routesOf(d, { tag: 'Principals', access: authorize(d, 'project:admin') })
+  const route = routesOf(d, { tag: 'Principals' })
   return new Hono<Env>()
     .get(
       '/v1/principals/:endUserId',
       route(
         {
           operationId: 'countPrincipal',
+          call: 'principals.count',
           errors: ['route_not_found'],
           summary: 'Count the data of an end user',
           description:
@@ -56,6 +56,7 @@ export const principalRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'erasePrincipal',
+          call: 'principals.erase',
           errors: ['route_not_found'],
           summary: 'Erase the messages of an end user and their deliveries',
           description:

@@ -2,7 +2,6 @@ import { given } from '@org/agent-messaging-core/runtime'
 import { recoverySettings, shownRecovery } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
@@ -69,7 +68,7 @@ const recoverySchema = z
 
 export const recoveryRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
-  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d, 'project:webhooks') })
+  const route = routesOf(d, { tag: 'Recoveries' })
   const recovery = shown('The recovery', recoverySchema, shownRecovery)
   return new Hono<Env>()
     .post(
@@ -77,6 +76,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'startRecovery',
+          call: 'recoveries.start',
           summary: 'Send all deliveries that match a filter again',
           description:
             'Starts a task of the server and answers at once. The task covers the deliveries that exist ' +
@@ -102,6 +102,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listRecoveries',
+          call: 'recoveries.list',
           summary: 'List recoveries, newest first',
           query: page,
           answer: shownPage(recoverySchema, shownRecovery),
@@ -114,6 +115,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getRecovery',
+          call: 'recoveries.get',
           summary: 'Read the progress of a recovery',
           refusals: ['recovery_not_found'],
           answer: recovery,
@@ -125,7 +127,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
 
 export const recoveryDecisionRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
-  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d, 'project:webhooks') })
+  const route = routesOf(d, { tag: 'Recoveries' })
   const recovery = shown('The recovery', recoverySchema, shownRecovery)
   return new Hono<Env>()
     .post(
@@ -133,6 +135,7 @@ export const recoveryDecisionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'cancelRecovery',
+          call: 'recoveries.cancel',
           summary: 'Cancel a running or paused recovery',
           description: 'Ends the search. Deliveries that are due again stay due.',
           refusals: ['recovery_not_found', 'recovery_final'],
@@ -146,6 +149,7 @@ export const recoveryDecisionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'continueRecovery',
+          call: 'recoveries.continue',
           summary: 'Continue a paused recovery',
           description: 'Sends the other matches, although the first delivery was not accepted.',
           refusals: ['recovery_not_found', 'recovery_not_paused'],

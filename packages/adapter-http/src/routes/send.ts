@@ -53,14 +53,13 @@ const newMessage = z
 export const sendRoutes = (d: HttpDeps) => {
   const { service, basePath } = d
   const maxWaitMs = service.policy.syncWaitMs
-  const access = authorize(d, 'project:message', { recalls: true })
+  const access = authorize(d, 'messages.send', { recalls: true })
   const route = routesOf(d, { tag: 'Messages', access })
   return new Hono<Env>().post(
     '/v1/agents/:id/messages',
     route(
       {
         operationId: 'sendMessage',
-        call: 'messages.send',
         summary: 'Send a message to an agent and wait for its answer',
         description:
           'The wait is bounded: 30 seconds by default. Give your HTTP client a longer timeout, or ' +

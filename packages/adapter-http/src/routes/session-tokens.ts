@@ -4,7 +4,6 @@ import type { SessionScope } from '@org/agent-messaging-core/storage'
 import { bearerToken, refusal } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shown } from '../route.js'
@@ -49,12 +48,13 @@ const sessionTokenSchema = z
 /** Tokens that open some sessions, for browsers. */
 export const sessionTokenRoutes = (d: HttpDeps) => {
   const { sessionTokens } = d.service
-  const route = routesOf(d, { tag: 'Session tokens', access: authorize(d, 'project:message') })
+  const route = routesOf(d, { tag: 'Session tokens' })
   return new Hono<Env>().post(
     '/v1/session-tokens',
     route(
       {
         operationId: 'createSessionToken',
+        call: 'sessionTokens.create',
         summary: 'Create a token that opens some sessions, for a browser',
         description:
           'The token goes into `Authorization: Bearer …`. It can send, read, stream, cancel, retry and ' +

@@ -2,7 +2,6 @@ import type { SessionSummary } from '@org/agent-messaging-core'
 import { withIso } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, textIn } from '../path-id.js'
@@ -21,7 +20,7 @@ const sessionSchema = z
 
 export const sessionRoutes = (d: HttpDeps) => {
   const { sessions } = d.service
-  const route = routesOf(d, { tag: 'Sessions', access: authorize(d, 'project:message') })
+  const route = routesOf(d, { tag: 'Sessions' })
   return new Hono<Env>()
     .get(
       '/v1/agents/:id/sessions',
@@ -42,6 +41,7 @@ export const sessionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'eraseSession',
+          call: 'sessions.erase',
           summary: 'Erase a session with its messages and its memory',
           query: forced,
           refusals: ['agent_not_found', 'session_not_found', 'session_busy'],

@@ -1,4 +1,3 @@
-import { PERMISSIONS } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 
@@ -75,7 +74,7 @@ describe('GET /v1/usage', () => {
     const { ask, createAgent, keyWith, otherKey, project } = await open()
     const agent = await createAgent()
     await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
-    const { key } = await keyWith(PERMISSIONS.filter((name) => name !== 'project:admin'))
+    const { key } = await keyWith(['project:message', 'project:audit'])
     expect((await ask('GET', '/v1/usage', { key })).status).toBe(403)
     expect((await ask('GET', '/v1/usage', { key: otherKey })).json.total.messages).toBe(0)
     const path = `/v1/projects/${project.id}/usage`
@@ -154,7 +153,7 @@ describe('GET /v1/failures', () => {
       },
     ])
     expect((await ask('GET', '/v1/failures', { key: otherKey })).json.failures).toEqual([])
-    const { key } = await keyWith(PERMISSIONS.filter((name) => name !== 'project:admin'))
+    const { key } = await keyWith(['project:message', 'project:audit'])
     expect((await ask('GET', '/v1/failures', { key })).status).toBe(403)
     const old = await ask('GET', '/v1/failures?from=2029-12-29T00:00:00Z')
     expect([old.status, old.json.error.message]).toEqual([

@@ -15,7 +15,7 @@ import {
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize, authorizeOperator } from '../authorize.js'
+import { authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
@@ -193,8 +193,7 @@ const failuresSchema = z
 /** The counts of a project, for its administrators and for the operator. */
 export const statsRoutes = (d: HttpDeps) => {
   const { stats, failures, projects } = d.service
-  const access = authorize(d, 'project:admin')
-  const route = routesOf(d, { tag: 'Usage', access })
+  const route = routesOf(d, { tag: 'Usage' })
   const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
   const answer = shown('The counts', usageSchema, shownUsage)
   return new Hono<Env>()
@@ -203,6 +202,7 @@ export const statsRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getUsage',
+          call: 'stats',
           summary: 'Read the usage of the project by day',
           query: days,
           answer,
@@ -215,6 +215,7 @@ export const statsRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getStats',
+          call: 'stats',
           summary: 'Read the counts of the project, its agents or its webhooks by step of time',
           query: steps,
           answer: shown('The counts', statsSchema, shownStats),
@@ -227,6 +228,7 @@ export const statsRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getFailures',
+          call: 'failures',
           summary: 'Read which agents and webhooks fail, since when, how often and why',
           query: window,
           answer: shown('The failures', failuresSchema, shownFailures),

@@ -1,6 +1,5 @@
-import { shownStory } from '@org/agent-messaging-core/host'
+import { isPermitted, shownStory } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
-import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { refIn } from '../path-id.js'
@@ -11,23 +10,24 @@ import { storySchema } from '../wire/story.js'
 export const storyRoutes = (d: HttpDeps) => {
   const { deliveries, messages } = d.service
   const answer = shown('The story', storySchema, shownStory)
-  const ofMessage = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
-  const ofDelivery = routesOf(d, { tag: 'Deliveries', access: authorize(d, 'project:webhooks') })
+  const ofMessage = routesOf(d, { tag: 'Messages' })
+  const ofDelivery = routesOf(d, { tag: 'Deliveries' })
   return new Hono<Env>()
     .get(
       '/v1/messages/:id/story',
       ofMessage(
         {
           operationId: 'getMessageStory',
+          call: 'messages.story',
           summary: 'Read why a message has no answer, or which receivers do not have it',
-          description: 'The part about receivers needs `project:webhooks` too.',
+          description: 'The part about receivers needs `project:webhooks` or `project:read`.',
           refusals: ['message_not_found'],
           answer,
         },
         (c) =>
           messages.story({
             ...refIn(c, 'messageId'),
-            withReceivers: c.get('requester').permissions.includes('project:webhooks'),
+            withReceivers: isPermitted(c.get('requester').permissions, 'deliveries.story'),
           }),
       ),
     )
@@ -36,6 +36,7 @@ export const storyRoutes = (d: HttpDeps) => {
       ofDelivery(
         {
           operationId: 'getDeliveryStory',
+          call: 'deliveries.story',
           summary: 'Read why a receiver does not have a delivery',
           refusals: ['delivery_not_found'],
           answer,

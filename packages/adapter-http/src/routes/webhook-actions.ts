@@ -32,7 +32,7 @@ const testEvent = fieldsOf(
 
 export const webhookActionRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service
-  const { route, bodyOf, createdBodyOf } = webhookRoute(d)
+  const { route, bodyOf } = webhookRoute(d)
   const afterChange = shown('The webhook after the change', webhookSchema, bodyOf)
   return new Hono<Env>()
     .post(
@@ -40,6 +40,7 @@ export const webhookActionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'enableWebhook',
+          call: 'webhooks.enable',
           summary: 'Enable a webhook',
           description: 'Sends the kept deliveries: one first, and the rest after it was accepted.',
           refusals: ['webhook_not_found'],
@@ -53,6 +54,7 @@ export const webhookActionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'disableWebhook',
+          call: 'webhooks.disable',
           summary: 'Disable a webhook',
           description: 'Sends nothing until you enable the webhook. New deliveries are kept.',
           refusals: ['webhook_not_found'],
@@ -66,6 +68,7 @@ export const webhookActionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'sendTestEvent',
+          call: 'webhooks.sendTestEvent',
           summary: 'Send a webhook.test event, or a sample of another event, to this webhook only',
           body: testEvent,
           isBodyOptional: true,
@@ -75,11 +78,18 @@ export const webhookActionRoutes = (d: HttpDeps) => {
         (c, sent) => webhooks.sendTestEvent({ ...refIn(c, 'webhookId'), ...sent }),
       ),
     )
+}
+
+export const rotationRoutes = (d: HttpDeps) => {
+  const { webhooks } = d.service
+  const { route, bodyOf, createdBodyOf } = webhookRoute(d)
+  return new Hono<Env>()
     .post(
       '/v1/webhooks/:id/rotate-secret',
       route(
         {
           operationId: 'rotateSecret',
+          call: 'webhooks.rotateSecret',
           summary: 'Replace the secret of a webhook',
           body: rotation,
           isBodyOptional: true,
@@ -98,10 +108,11 @@ export const webhookActionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'finishRotation',
+          call: 'webhooks.finishRotation',
           summary: 'Finish a rotation now',
           description: 'The old secret stops signing.',
           refusals: ['webhook_not_found'],
-          answer: afterChange,
+          answer: shown('The webhook after the change', webhookSchema, bodyOf),
         },
         (c) => webhooks.finishRotation(byActor(c, refIn(c, 'webhookId'))),
       ),

@@ -17,7 +17,6 @@ import {
 import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
@@ -104,11 +103,19 @@ const change = settings.partial().meta({
 export const webhookRoute = (d: HttpDeps) => {
   const { host } = d.service
   return {
-    route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
+    route: routesOf(d, { tag: 'Webhooks' }),
     bodyOf: (webhook: ReadWebhook) => shownWebhook(webhook, host),
     createdBodyOf: (created: CreatedWebhook) => shownCreatedWebhook(created, host),
   }
 }
+
+const created = ownAnswers({
+  201: {
+    description: 'The webhook. Its secret is shown only here',
+    body: createdWebhookSchema,
+    headers: ['Location'],
+  },
+})
 
 export const webhookRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service
@@ -119,25 +126,17 @@ export const webhookRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'createWebhook',
+          call: 'webhooks.create',
           summary: 'Create a webhook',
           body: create,
           refusals: ['project_not_found', 'too_many_webhooks'],
-          answer: ownAnswers({
-            201: {
-              description: 'The webhook. Its secret is shown only here',
-              body: createdWebhookSchema,
-              headers: ['Location'],
-            },
-          }),
+          answer: created,
         },
         (c, sent) =>
-          chain(
-            webhooks.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
-            (created) => {
-              const at = { route: '/v1/webhooks', id: created.webhook.id }
-              return reply(c, 201, createdBodyOf(created), locationOf(c, d.basePath, at))
-            },
-          ),
+          chain(webhooks.create(byActor(c, { projectId: c.get('projectId'), ...sent })), (made) => {
+            const at = { route: '/v1/webhooks', id: made.webhook.id }
+            return reply(c, 201, createdBodyOf(made), locationOf(c, d.basePath, at))
+          }),
       ),
     )
     .get(
@@ -145,6 +144,7 @@ export const webhookRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listWebhooks',
+          call: 'webhooks.list',
           summary: 'List the webhooks of the project, newest first',
           query: page,
           answer: shownPage(webhookSchema, bodyOf),
@@ -157,6 +157,7 @@ export const webhookRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getWebhook',
+          call: 'webhooks.get',
           summary: 'Read a webhook and its health',
           refusals: ['webhook_not_found'],
           answer: shown('The webhook', webhookSchema, bodyOf),
@@ -169,6 +170,7 @@ export const webhookRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'updateWebhook',
+          call: 'webhooks.update',
           summary: 'Change a webhook',
           body: change,
           refusals: ['webhook_not_found'],
@@ -182,6 +184,7 @@ export const webhookRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'deleteWebhook',
+          call: 'webhooks.delete',
           summary: 'Delete a webhook and cancel its pending deliveries',
           refusals: ['webhook_not_found'],
           answer: withoutBody('The webhook is deleted'),

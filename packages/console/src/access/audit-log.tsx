@@ -14,7 +14,7 @@ import { need } from './sign-in.js'
 import { projectNameOf } from './session.js'
 
 export const auditLogRoutes = (d: ConsoleDeps) =>
-  newRoutes().get('/audit-log', need('project:audit'), (c) =>
+  newRoutes().get('/audit-log', need('auditLog.list'), (c) =>
     auditLogPage(c, d, {
       projectId: projectIn(c),
       path: `${BASE}/audit-log`,

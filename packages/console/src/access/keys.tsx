@@ -6,11 +6,11 @@ import {
   type Instant,
   type Permission,
 } from '@org/agent-messaging-core'
-import { errorIn } from '@org/agent-messaging-core/host'
+import { errorIn, ROLE_NAMES, roleOf, ROLES, type Role } from '@org/agent-messaging-core/host'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'
-import { idIn, pageOf, projectIn, textIn } from '../parts/input.js'
+import { can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { secretPage, showError, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { Id, Status, Time } from '../parts/parts.js'
@@ -19,18 +19,18 @@ import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from './sign-in.js'
 
 export const keyRoutes = (d: ConsoleDeps) => {
-  const mayManage = need('project:admin')
   const own = (c: PageRequest): KeysOf => ({
     projectId: projectIn(c),
     path: `${BASE}/keys`,
     actor: c.get('actor'),
     usedKeyId: c.get('apiKey').id,
+    isReadOnly: !can(c, 'keys.create'),
   })
   return newRoutes()
-    .get('/keys', mayManage, (c) => keysPage(c, d, own(c)))
-    .post('/keys', mayManage, (c) => createKey(c, d, own(c)))
-    .get('/keys/:key/revoke', mayManage, (c) => revokePage(c, d, own(c)))
-    .post('/keys/:key/revoke', mayManage, (c) => revokeKey(c, d, own(c)))
+    .get('/keys', need('keys.list'), (c) => keysPage(c, d, own(c)))
+    .post('/keys', need('keys.create'), (c) => createKey(c, d, own(c)))
+    .get('/keys/:key/revoke', need('keys.revoke'), (c) => revokePage(c, d, own(c)))
+    .post('/keys/:key/revoke', need('keys.revoke'), (c) => revokeKey(c, d, own(c)))
 }
 
 /** The project whose keys a page shows, and the address of that page. */
@@ -40,24 +40,29 @@ export type KeysOf = {
   readonly actor: Actor
   /** The key of this session. */
   readonly usedKeyId?: string
+  readonly isReadOnly?: boolean
 }
 type Draft = {
   readonly name: string
+  /** Empty for a key with `permissions`. */
+  readonly role: string
   readonly permissions: readonly string[]
   /** Days, or empty for a key that does not expire. */
   readonly days: string
 }
 
-const NEW_KEY: Draft = { name: '', permissions: [], days: '' }
+const NEW_KEY: Draft = { name: '', role: '', permissions: [], days: '' }
 const LIFETIMES = ['7', '30', '90', '365']
 const DAY_MS = 86_400_000
 
 const HINTS: Readonly<Record<Permission, string>> = {
+  'project:read': 'see everything, and change nothing',
   'project:message': 'send and read messages',
   'project:agents': 'manage agents',
   'project:webhooks': 'manage webhooks and deliveries',
   'project:events': 'read the event log',
   'project:audit': 'read the audit log',
+  'project:erase': 'erase sessions and people',
   'project:admin': 'manage API keys',
 }
 
@@ -79,7 +84,7 @@ export const keysPage = (
           <p>Create one for each program that calls the API.</p>
         </Empty>
       ),
-      after: (
+      after: !of.isReadOnly && (
         <PostForm
           action={of.path}
           class="narrow card stack"
@@ -97,6 +102,7 @@ export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
   const form = await c.req.parseBody({ all: true })
   const draft = {
     name: textIn(form, 'name').trim(),
+    role: textIn(form, 'role'),
     permissions: [form['permissions'] ?? []].flat().map(String),
     days: textIn(form, 'days'),
   }
@@ -104,7 +110,10 @@ export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
     projectId: of.projectId,
     actor: of.actor,
     name: draft.name,
-    permissions: draft.permissions as Permission[],
+    ...(draft.role !== '' && { role: draft.role as Role }),
+    ...((draft.role === '' || draft.permissions.length > 0) && {
+      permissions: draft.permissions as Permission[],
+    }),
     expiresAt: LIFETIMES.includes(draft.days)
       ? d.service.host.now() + Number(draft.days) * DAY_MS
       : undefined,
@@ -210,11 +219,12 @@ const columnsFor = (of: KeysOf, now: Instant): Columns<ApiKey> => ({
       </>
     )
   },
-  Permissions: ({ permissions }) => permissions.join(', '),
+  Permissions: ({ permissions }) => roleOf(permissions) ?? permissions.join(', '),
   Created: { at: ({ createdAt }) => createdAt },
   Actions: {
     class: 'actions',
     cell: (apiKey) =>
+      !of.isReadOnly &&
       stateOf(apiKey, now) === 'valid' && (
         <a
           class="button quiet"
@@ -232,8 +242,15 @@ const stateOf = ({ expiresAt, revokedAt }: ApiKey, now: Instant) => {
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'valid'
 }
 
+const shortOf = (permission: Permission) => permission.replace('project:', '')
+
 const FIELDS = {
   name: { label: 'Name', required: true, maxlength: 100, autocomplete: 'off' },
+  role: {
+    label: 'Role',
+    any: 'the permissions below',
+    choices: ROLE_NAMES.map((role) => [role, `${role}: ${ROLES[role].map(shortOf).join(', ')}`]),
+  },
   permissions: {
     label: 'Permissions',
     set: PERMISSIONS.map((permission) => [

@@ -82,12 +82,12 @@ async function projectPage(c: PageRequest, d: ConsoleDeps) {
           You are signed in with the API key <bdi>{name}</bdi>: {permissions.join(', ')}.
         </p>
         <p class="buttons">
-          {can(c, 'project:admin') && (
+          {can(c, 'keys.list') && (
             <a class="button" href={`${BASE}/keys`}>
               API keys
             </a>
           )}
-          {can(c, 'project:audit') && (
+          {can(c, 'auditLog.list') && (
             <a class="button" href={`${BASE}/audit-log`}>
               Audit log
             </a>

@@ -1,5 +1,5 @@
-import type { ApiKey, Permission } from '@org/agent-messaging-core'
-import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
+import type { ApiKey } from '@org/agent-messaging-core'
+import { errorIn, orUndefined, permissionsFor, type CallName } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { can, textIn } from '../parts/input.js'
@@ -140,13 +140,17 @@ export const requireShownProject: MiddlewareHandler<Env> = async (c, next) => {
 export const needOperator: MiddlewareHandler<Env> = (c, next) =>
   c.get('isOperator') ? next() : Promise.resolve(showProblem(c, 404, 'Page not found'))
 
-/** Accepts requests whose API key has exactly this permission, as the API does. */
+/** Accepts requests of sessions that can make this call, as the API does. */
 export const need =
-  (permission: Permission): MiddlewareHandler<Env> =>
+  (call: CallName): MiddlewareHandler<Env> =>
   (c, next) =>
-    can(c, permission)
+    can(c, call)
       ? next()
-      : Promise.resolve(showProblem(c, 403, `Your API key lacks the permission ${permission}`))
+      : showProblem(
+          c,
+          403,
+          `Your API key lacks the permission ${permissionsFor(call).join(' or ')}`,
+        )
 
 type SignInPage = {
   readonly to?: unknown

@@ -28,11 +28,11 @@ const NOTICES = { redeliver: 'redelivered', cancel: 'cancelled', skip: 'skipped'
 
 export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
-  const mayManage = need('project:webhooks')
+  const maySee = need('deliveries.list')
   return newRoutes()
-    .get('/deliveries', mayManage, (c) => deliveriesPage(c, d))
+    .get('/deliveries', maySee, (c) => deliveriesPage(c, d))
 
-    .get('/deliveries/:id', mayManage, (c) =>
+    .get('/deliveries/:id', maySee, (c) =>
       showFound(c, service.deliveries.story(deliveryRef(c)), (found) =>
         show(
           c,
@@ -42,7 +42,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       ),
     )
 
-    .post('/deliveries/:id/:action{redeliver|cancel|skip}', mayManage, (c) => {
+    .post('/deliveries/:id/:action{redeliver|cancel|skip}', need('deliveries.redeliver'), (c) => {
       const ref = deliveryRef(c)
       const action = c.req.param('action') as keyof typeof NOTICES
       return showFound(c, service.deliveries[action](byActor(c, ref)), async (delivery) => {
@@ -77,7 +77,8 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
       title: 'Deliveries',
       section: 'Deliveries',
       heading: filter.held ? 'Held deliveries' : 'Deliveries',
-      action: !filter.held &&
+      action: can(c, 'recoveries.start') &&
+        !filter.held &&
         filter.message === undefined &&
         filter.answer !== 'failed' &&
         page.data.length > 0 && (
@@ -145,7 +146,7 @@ const NoDeliveries = () => (
     <p>
       Each event creates one delivery for every subscribed webhook.{' '}
       <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
-      {can(useView().c, 'project:message') ? (
+      {can(useView().c, 'messages.list') ? (
         <a href={sessionsPath()}>send a message</a>
       ) : (
         'send a message'

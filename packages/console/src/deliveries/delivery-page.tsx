@@ -70,7 +70,12 @@ export function DeliveryPage({ story, detail, webhook }: DeliveryStory) {
 function Actions({ detail: { delivery }, webhook }: DeliveryPageProps) {
   const isOpen = deliveryStatusOf(delivery.state) === 'pending'
   const post = (action: string, label: string, style?: string) => (
-    <Post to={`/deliveries/${delivery.id}/${action}`} id={action} class={style}>
+    <Post
+      call="deliveries.redeliver"
+      to={`/deliveries/${delivery.id}/${action}`}
+      id={action}
+      class={style}
+    >
       {label}
     </Post>
   )
@@ -86,7 +91,7 @@ function Actions({ detail: { delivery }, webhook }: DeliveryPageProps) {
 function DeliveryFacts({ detail: { delivery, body }, webhook }: DeliveryPageProps) {
   const { id, eventId, state, createdAt } = delivery
   const { messageId, sessionId, agentId } = causeIn(body)
-  const canOpen = can(useView().c, 'project:message')
+  const canOpen = can(useView().c, 'messages.list')
   return (
     <Facts
       facts={{

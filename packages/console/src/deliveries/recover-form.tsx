@@ -13,6 +13,7 @@ import {
   Time,
 } from '../parts/parts.js'
 import { Fields } from '../parts/fields.js'
+import { can } from '../parts/input.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { BASE } from '../options.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
@@ -52,7 +53,8 @@ export function RecoverPreview({
   matching,
 }: FormProps & { readonly matching: Count }) {
   const { count, isAll } = matching
-  const { zone } = useView()
+  const { c, zone } = useView()
+  const canStart = can(c, 'recoveries.start')
   if (count === 0)
     return (
       <section class="card" aria-labelledby="matches">
@@ -82,15 +84,17 @@ export function RecoverPreview({
           <input type="hidden" name={name} value={value} />
         ),
       )}
-      <p class="buttons">
-        <button class="primary">
-          {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
-        </button>
-        <button name="try" value="first">
-          Try one, then send all
-        </button>
-        <a href={deliveriesPath(filter)}>Show them</a>
-      </p>
+      {canStart && (
+        <p class="buttons">
+          <button class="primary">
+            {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
+          </button>
+          <button name="try" value="first">
+            Try one, then send all
+          </button>
+          <a href={deliveriesPath(filter)}>Show them</a>
+        </p>
+      )}
     </form>
   )
 }
@@ -212,12 +216,12 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
       </p>
       {isPaused && <Tried recovery={recovery} />}
       {isPaused && (
-        <Post to={`/recoveries/${id}/continue`} id="continue">
+        <Post call="recoveries.continue" to={`/recoveries/${id}/continue`} id="continue">
           Send the others
         </Post>
       )}
       {(isRunning || isPaused) && (
-        <Post to={`/recoveries/${id}/cancel`} id="cancel">
+        <Post call="recoveries.cancel" to={`/recoveries/${id}/cancel`} id="cancel">
           Cancel
         </Post>
       )}

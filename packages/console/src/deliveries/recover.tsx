@@ -19,11 +19,12 @@ const MAX_RECOVERIES = 10
  */
 export const recoverRoutes = (d: ConsoleDeps) => {
   const { service } = d
-  const mayManage = need('project:webhooks')
+  const maySee = need('recoveries.list')
+  const mayStart = need('recoveries.start')
   return newRoutes()
-    .get('/recover', mayManage, (c) => recoverPage(c, d))
+    .get('/recover', maySee, (c) => recoverPage(c, d))
 
-    .post('/recover', mayManage, async (c) => {
+    .post('/recover', mayStart, async (c) => {
       const projectId = projectIn(c)
       const form = await c.req.parseBody()
       const filter = recoverFilter(form, zoneOf(c))
@@ -41,7 +42,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
     })
 
-    .get('/recoveries/:id', mayManage, (c) => {
+    .get('/recoveries/:id', maySee, (c) => {
       const total = Number(c.req.query('total'))
       const { projectId, recoveryId } = recoveryRef(c)
       const origin = d.publicUrl() ?? new URL(c.req.url).origin
@@ -63,13 +64,13 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       })
     })
 
-    .post('/recoveries/:id/cancel', mayManage, (c) => {
+    .post('/recoveries/:id/cancel', mayStart, (c) => {
       const ref = recoveryRef(c)
       const cancelled = service.recoveries.cancel(byActor(c, ref))
       return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
     })
 
-    .post('/recoveries/:id/continue', mayManage, (c) => {
+    .post('/recoveries/:id/continue', mayStart, (c) => {
       const ref = recoveryRef(c)
       return showDone(
         c,

@@ -75,7 +75,7 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
           <h1 class="long" dir="auto">
             {sessionId}
           </h1>
-          {c.get('portal') === undefined && (
+          {can(c, 'sessions.erase') && (
             <a class="button quiet" href={erasePath(agent.name, sessionId)}>
               Erase
             </a>
@@ -89,10 +89,12 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
                 <Turn agent={agent} message={message} formatted={formatted?.get(message.id)} />
               ))}
             </div>
-            <section class="card" id="end" aria-labelledby="send">
-              <h2 id="send">Send a message</h2>
-              <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
-            </section>
+            {can(c, 'messages.send') && (
+              <section class="card" id="end" aria-labelledby="send">
+                <h2 id="send">Send a message</h2>
+                <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
+              </section>
+            )}
           </div>
           <div class="details">
             <SessionFacts agent={agent} sessionId={sessionId} messages={messages} />
@@ -209,7 +211,7 @@ export function Turn(turn: TurnProps) {
           </span>
           <Time at={createdAt} />
           <Id id={id} href={`${BASE}/messages/${id}`} />
-          {can(useView().c, 'project:webhooks') && (
+          {can(useView().c, 'deliveries.list') && (
             <a href={`${BASE}/deliveries?message=${id}`}>Deliveries</a>
           )}
         </p>
@@ -281,7 +283,12 @@ export function MessageActions({
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (
-    <Post to={`/messages/${agent.name}/${id}/${action}`} id={`${action}-${id}`} class="small">
+    <Post
+      call={`messages.${action}`}
+      to={`/messages/${agent.name}/${id}/${action}`}
+      id={`${action}-${id}`}
+      class="small"
+    >
       {action === 'retry' ? 'Retry' : 'Cancel'}
     </Post>
   )

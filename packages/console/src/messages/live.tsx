@@ -45,7 +45,7 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       'X-Accel-Buffering': 'no',
     })
   }
-  return newRoutes().get('/sessions/:agent/live', need('project:message'), (c) =>
+  return newRoutes().get('/sessions/:agent/live', need('messages.stream'), (c) =>
     showFound(c, service.agents.get(agentRef(c)), (agent) => follow(c, agent)),
   )
 }

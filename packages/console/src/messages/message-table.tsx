@@ -49,6 +49,7 @@ export const messageColumns = (names: AgentNames): Columns<FoundMessage> => ({
         <Outcome state={state} />
         {(state.kind === 'failed' || state.kind === 'cancelled') && (
           <Post
+            call="messages.retry"
             to={`/messages/${agentId}/${id}/retry`}
             class="small"
             aria-label={`Retry message ${id}`}

@@ -24,7 +24,7 @@ import {
 } from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) =>
-  newRoutes().get('/messages/:id', need('project:message'), (c) => messagePage(c, d))
+  newRoutes().get('/messages/:id', need('messages.get'), (c) => messagePage(c, d))
 
 /** UTF-16 units of an error or of a receiver's answer. */
 const SHOWN_WORDS = 500
@@ -35,7 +35,7 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
   const found = service.messages.story({
     projectId: projectIn(c),
     messageId: idIn(c.req.param('id')),
-    withReceivers: can(c, 'project:webhooks'),
+    withReceivers: can(c, 'deliveries.list'),
     isForCustomer,
   })
   return showFound(c, found, (all) => {

@@ -16,7 +16,7 @@ export const countsQuestions =
     const portal = c.get('portal')
     c.set('openQuestions', async () => {
       const isOpen = !portal || isPortalPath(`${BASE}/questions`, portal.permissions)
-      if (!isOpen || !can(c, 'project:message')) return undefined
+      if (!isOpen || !can(c, 'inputs.list')) return undefined
       const page = { limit: MOST_COUNTED }
       const found = await orUndefined(service.inputs.list({ projectId: projectIn(c), ...page }))
       return found && { count: found.data.length, isAll: found.nextCursor === null }

@@ -12,7 +12,7 @@ import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentField, agentNames, type AgentNames, withKnownName } from '../agents.js'
 import { SessionLink, sessionPath, Turn } from './conversation.js'
-import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
+import { byActor, can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { FilterForm, PostForm } from '../parts/fields.js'
 import { show, showDone, showFound } from '../parts/layout.js'
 import { messageFilterIn, messagePath, Person } from './message-table.js'
@@ -40,14 +40,15 @@ type Refused = {
 
 /** The open questions of the project, and one page for each with a form for its answer. */
 export const questionRoutes = (d: ConsoleDeps) => {
-  const maySend = need('project:message')
+  const maySee = need('inputs.list')
+  const mayAnswer = need('inputs.answer')
   return newRoutes()
-    .get('/questions', maySend, (c) => questionsPage(c, d))
-    .get('/questions/answered', maySend, (c) => answeredPage(c, d))
-    .get('/questions/:id', maySend, (c) => questionPage(c, d))
-    .post('/questions/:id', maySend, (c) => answer(c, d))
-    .get('/questions/:id/withdraw', maySend, (c) => withdrawPage(c, d))
-    .post('/questions/:id/withdraw', maySend, (c) => withdraw(c, d))
+    .get('/questions', maySee, (c) => questionsPage(c, d))
+    .get('/questions/answered', maySee, (c) => answeredPage(c, d))
+    .get('/questions/:id', maySee, (c) => questionPage(c, d))
+    .post('/questions/:id', mayAnswer, (c) => answer(c, d))
+    .get('/questions/:id/withdraw', mayAnswer, (c) => withdrawPage(c, d))
+    .post('/questions/:id/withdraw', mayAnswer, (c) => withdraw(c, d))
 }
 
 const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
@@ -237,7 +238,7 @@ const questionPage = (
         <h1>Question</h1>
         <Problem text={refused?.problem} />
         <div class="halves">
-          {input ? (
+          {input && can(c, 'inputs.answer') ? (
             <OpenQuestion message={message} input={input} refused={refused} />
           ) : (
             <div class="card stack">

@@ -2,6 +2,8 @@ import type { Message } from '@org/agent-messaging-core'
 import { openInput } from '@org/agent-messaging-core/storage'
 import { BASE } from '../options.js'
 import { Facts, Time } from '../parts/parts.js'
+import { can } from '../parts/input.js'
+import { useView } from '../parts/zone.js'
 
 /** A question of a message. */
 export type Input = NonNullable<Message['inputs']>[number]
@@ -19,7 +21,7 @@ export const Questions = ({ message }: { readonly message: Message }) => (
             Options: options?.join(', '),
             Answer: answer ? (
               <div dir="auto">{answerText(answer)}</div>
-            ) : isOpen ? (
+            ) : isOpen && can(useView().c, 'inputs.answer') ? (
               <a href={`${BASE}/questions/${message.id}`}>Answer this question</a>
             ) : (
               endOf(message)
@@ -44,6 +46,7 @@ export const answerText = ({ value }: NonNullable<Input['answer']>): string =>
 
 /** Tells why a question got no answer. */
 function endOf({ state }: Message) {
+  if (state.kind === 'input_required') return 'none yet'
   if (state.kind === 'cancelled') return 'none: the message was cancelled'
   const code = state.kind === 'failed' ? state.error.code : undefined
   if (code === 'INPUT_WITHDRAWN') return 'none: withdrawn'

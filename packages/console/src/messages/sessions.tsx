@@ -1,7 +1,7 @@
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
 import { MAX_SEARCHED_TEXT, MESSAGE_STATES, unless } from '@org/agent-messaging-core/host'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
-import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
+import { agentIn, agentRef, byActor, can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { agentField, agentNames, type AgentNames, canListAgents, withKnownName } from '../agents.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { showFound } from '../parts/layout.js'
@@ -24,9 +24,10 @@ import { zoneOf } from '../parts/zone.js'
 import { need } from '../access/sign-in.js'
 
 export const sessionRoutes = (d: ConsoleDeps) => {
-  const maySend = need('project:message')
+  const maySee = need('messages.list')
+  const maySend = need('messages.send')
   return newRoutes()
-    .get('/conversations', maySend, (c) => messagesPage(c, d))
+    .get('/conversations', maySee, (c) => messagesPage(c, d))
 
     .get('/conversations/sessions', maySend, (c) => sessionsPage(c, d))
 
@@ -42,7 +43,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       return c.redirect(sessionPath(agent, sent.sessionId), 303)
     })
 
-    .get('/sessions/:agent', maySend, (c) => conversationPage(c, d))
+    .get('/sessions/:agent', maySee, (c) => conversationPage(c, d))
 
     .post('/sessions/:agent', maySend, async (c) => {
       const ref = agentRef(c)
@@ -209,7 +210,7 @@ function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
       ) : (
         <NoAgent canList={canListAgents(c)} />
       ),
-      aside: chosen && <NewSession {...chosen} draft={draft} />,
+      aside: chosen && can(c, 'messages.send') && <NewSession {...chosen} draft={draft} />,
     })
   })
 }

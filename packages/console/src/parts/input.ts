@@ -1,6 +1,5 @@
-import type { Permission } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName } from '@org/agent-messaging-core/host'
+import { isAgentName, isPermitted, type CallName } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
@@ -45,9 +44,9 @@ export function sessionIn(c: Context): string {
 /** Returns the project that the session shows. */
 export const projectIn = (c: PageRequest): string => c.get('apiKey').projectId
 
-/** Tells whether the session has exactly this permission. */
-export const can = (c: PageRequest, permission: Permission): boolean =>
-  c.get('apiKey').permissions.includes(permission)
+/** Tells whether the session has a permission for this call. */
+export const can = (c: PageRequest, call: CallName): boolean =>
+  isPermitted(c.get('apiKey').permissions, call)
 
 /** Returns the agent that the path names as `:agent`. */
 export const agentRef = (c: PageRequest) => ({

@@ -1,5 +1,5 @@
-import type { Permission, ServiceError } from '@org/agent-messaging-core'
-import { errorIn } from '@org/agent-messaging-core/host'
+import type { ServiceError } from '@org/agent-messaging-core'
+import { errorIn, type CallName } from '@org/agent-messaging-core/host'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
@@ -22,18 +22,18 @@ export type Page = {
   readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
 }
 
-type Section = { readonly name: string; readonly path: string; readonly needs?: Permission }
+type Section = { readonly name: string; readonly path: string; readonly needs?: CallName }
 
 const QUESTIONS = `${BASE}/questions`
 const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
   { name: 'Failures', path: `${BASE}/failures` },
-  { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
-  { name: 'Conversations', path: `${BASE}/conversations`, needs: 'project:message' },
-  { name: 'Questions', path: QUESTIONS, needs: 'project:message' },
-  { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
-  { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
-  { name: 'Usage', path: `${BASE}/usage`, needs: 'project:admin' },
+  { name: 'Agents', path: `${BASE}/agents`, needs: 'agents.list' },
+  { name: 'Conversations', path: `${BASE}/conversations`, needs: 'messages.list' },
+  { name: 'Questions', path: QUESTIONS, needs: 'inputs.list' },
+  { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'webhooks.list' },
+  { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'deliveries.list' },
+  { name: 'Usage', path: `${BASE}/usage`, needs: 'stats' },
 ]
 
 /** Returns the sections that the session can open. */

@@ -1,8 +1,10 @@
 import type { Instant, MessagingService } from '@org/agent-messaging-core'
+import type { CallName } from '@org/agent-messaging-core/host'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
+import { can } from './input.js'
 import { localTime, useView } from './zone.js'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
@@ -157,6 +159,8 @@ export const Facts = ({ facts, isCard = true }: FactsProps) => (
 )
 
 type PostProps = {
+  /** Sessions that cannot make this call do not see the button. */
+  readonly call: CallName
   /** The path of the action below the console's. */
   readonly to: string
   readonly children: Child
@@ -166,11 +170,12 @@ type PostProps = {
 }
 
 /** A button that asks for an action. */
-export const Post = ({ to, children, ...button }: PostProps) => (
-  <form method="post" action={BASE + to}>
-    <button {...button}>{children}</button>
-  </form>
-)
+export const Post = ({ call, to, children, ...button }: PostProps) =>
+  can(useView().c, call) ? (
+    <form method="post" action={BASE + to}>
+      <button {...button}>{children}</button>
+    </form>
+  ) : null
 
 const COUNT_PAGE = 1_000
 const MAX_COUNT_PAGES = 10

@@ -3,7 +3,7 @@ import type { CatcherResponse, CaughtRequest } from './catcher.js'
 import { type ConsoleDeps, newRoutes } from '../context.js'
 import { DeliveryLink } from '../deliveries/delivery-table.js'
 import { Fields } from '../parts/fields.js'
-import { type Form, projectIn } from '../parts/input.js'
+import { can, type Form, projectIn } from '../parts/input.js'
 import { goTo, show, showDone, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { JsonView } from '../parts/json-view.js'
@@ -11,6 +11,7 @@ import { CopyButton, type Label, Post, Status, Time } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
 import { sessionsPath } from '../messages/message-table.js'
 import { need } from '../access/sign-in.js'
+import { useView } from '../parts/zone.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]
 const DELAYS_MS = [0, 1_000, 5_000, 20_000]
@@ -22,10 +23,9 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   if (!catcher) return routes
   const urlOf = (projectId: string, requestUrl: string) =>
     `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
+  const mayRegister = need('webhooks.create')
   return routes
-    .use('/catcher/*', need('project:webhooks'))
-
-    .get('/catcher', (c) => {
+    .get('/catcher', need('webhooks.list'), (c) => {
       const projectId = projectIn(c)
       const url = urlOf(projectId, c.req.url)
       return showFound(c, service.webhooks.list({ projectId, limit: 100 }), ({ data }) =>
@@ -42,7 +42,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       )
     })
 
-    .post('/catcher/register', (c) => {
+    .post('/catcher/register', mayRegister, (c) => {
       const projectId = projectIn(c)
       const created = service.webhooks.create({
         actor: c.get('actor'),
@@ -55,12 +55,12 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       return showDone(c, created, '/catcher?notice=caught')
     })
 
-    .post('/catcher/answer', async (c) => {
+    .post('/catcher/answer', mayRegister, async (c) => {
       catcher.setResponse(projectIn(c), responseFrom(await c.req.parseBody()))
       return goTo(c, '/catcher?notice=answering')
     })
 
-    .post('/catcher/clear', (c) => {
+    .post('/catcher/clear', mayRegister, (c) => {
       catcher.clear(projectIn(c))
       return goTo(c, '/catcher?notice=cleared')
     })
@@ -101,19 +101,25 @@ function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps
             requests.map((request) => <Caught {...request} />)
           )}
         </Live>
-        <section class="card" aria-labelledby="answer">
-          <h2 id="answer">Response</h2>
-          <ResponseForm response={response} />
-          {!isRegistered && requests.length > 0 && <Register />}
-          {requests.length > 0 && <Post to="/catcher/clear">Clear the list</Post>}
-        </section>
+        {can(useView().c, 'webhooks.create') && (
+          <section class="card" aria-labelledby="answer">
+            <h2 id="answer">Response</h2>
+            <ResponseForm response={response} />
+            {!isRegistered && requests.length > 0 && <Register />}
+            {requests.length > 0 && (
+              <Post call="webhooks.create" to="/catcher/clear">
+                Clear the list
+              </Post>
+            )}
+          </section>
+        )}
       </div>
     </>
   )
 }
 
 const Register = () => (
-  <Post to="/catcher/register" class="primary">
+  <Post call="webhooks.create" to="/catcher/register" class="primary">
     Register as a webhook
   </Post>
 )
@@ -126,10 +132,12 @@ const NoRequests = ({ isRegistered }: { readonly isRegistered: boolean }) => (
         see its answer here.
       </p>
     ) : (
-      <>
-        <p>Register the catcher for every event of this project:</p>
-        <Register />
-      </>
+      can(useView().c, 'webhooks.create') && (
+        <>
+          <p>Register the catcher for every event of this project:</p>
+          <Register />
+        </>
+      )
     )}
   </Empty>
 )

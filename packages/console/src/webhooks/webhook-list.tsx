@@ -4,7 +4,7 @@ import { badFirst, type ReadWebhook } from '@org/agent-messaging-core/host'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
-import { projectIn } from '../parts/input.js'
+import { can, projectIn } from '../parts/input.js'
 import { showFound } from '../parts/layout.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
@@ -76,7 +76,7 @@ export function webhooksPage(
         ) : (
           <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
         ),
-      aside: (
+      aside: can(c, 'webhooks.create') && (
         <section class="card" aria-labelledby="create">
           <h2 id="create">Register a webhook</h2>
           <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />

@@ -17,6 +17,7 @@ import {
 import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
+import { can } from '../parts/input.js'
 import { deliveriesPath, recoverPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
@@ -68,9 +69,11 @@ export const WebhookPage = ({ webhook, limit, deliveries, recent, tested }: Webh
 function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
   const { id, status, isPaused } = webhook
   const isEnabled = status.kind === 'enabled'
-  const isRotating = isSigningTwice(webhook, useView().now)
+  const { c, now } = useView()
+  if (!can(c, 'webhooks.update')) return null
+  const isRotating = isSigningTwice(webhook, now)
   const post = (action: string, label: string, style?: string) => (
-    <Post to={`/webhooks/${id}/${action}`} class={style}>
+    <Post call="webhooks.update" to={`/webhooks/${id}/${action}`} class={style}>
       {label}
     </Post>
   )
@@ -269,7 +272,11 @@ function ActivitySections({ webhook, counted, failures }: ActivityProps) {
           <>
             Recent failures{' '}
             <span>
-              <a href={recoverPath({ webhook: webhook.id })}>Recover</a>{' '}
+              {can(useView().c, 'recoveries.start') && (
+                <>
+                  <a href={recoverPath({ webhook: webhook.id })}>Recover</a>{' '}
+                </>
+              )}
               <a href={deliveriesPath({ webhook: webhook.id, status: 'exhausted' })}>
                 Show exhausted deliveries
               </a>

@@ -26,9 +26,10 @@ const MAX_RECENT = 10
 
 export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
-  const mayManage = need('project:webhooks')
+  const maySee = need('webhooks.list')
+  const mayManage = need('webhooks.update')
   return newRoutes()
-    .get('/webhooks', mayManage, (c) => webhooksPage(c, d))
+    .get('/webhooks', maySee, (c) => webhooksPage(c, d))
 
     .post('/webhooks', mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
@@ -45,9 +46,9 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .get('/webhooks/events', mayManage, eventsPage)
+    .get('/webhooks/events', maySee, eventsPage)
 
-    .get('/webhooks/:id', mayManage, (c) => {
+    .get('/webhooks/:id', maySee, (c) => {
       const ref = webhookRef(c)
       const found = async () => {
         const webhook = await service.webhooks.get(ref)
@@ -145,7 +146,7 @@ function webhookSecretPage(c: PageRequest, { webhook, secret }: NewSecret, title
  * the headers are removed.
  */
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
-  const mayManage = need('project:webhooks')
+  const mayManage = need('webhooks.update')
   return newRoutes()
     .get('/webhooks/:id/edit', mayManage, (c) =>
       showFound(c, service.webhooks.get(webhookRef(c)), async (webhook) => {

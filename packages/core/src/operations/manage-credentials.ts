@@ -9,6 +9,7 @@ import {
   type ApiKeySettings,
 } from '../domain/access/api-key.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
+import { ROLES } from '../domain/access/permission.js'
 import { sendLimitSettings, type SendLimits } from '../domain/access/send-limit.js'
 import { fail } from '../domain/values/fail.js'
 import { newRulesOf, valueRule } from '../domain/values/setting.js'
@@ -19,6 +20,8 @@ import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 import { chain, existing } from '../pacing/chain.js'
 
+const ROLE_OR_PERMISSIONS = 'is required, unless role is given'
+const NOT_BOTH = 'must be absent if permissions is given'
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 
@@ -90,7 +93,7 @@ export const createKey =
   (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreateKeyInput) =>
     safeTry(async function* () {
       const now = d.clock.now()
-      const { projectId, name, permissions, expiresAt, actor } = input
+      const { projectId, name, role, permissions = [], expiresAt, actor } = input
       const problem = broken(keyRules(input, now))
       if (problem) return problem
       const key = input.key ?? newApiKey(d.crypto.randomBytes)
@@ -99,7 +102,7 @@ export const createKey =
           id: d.ids.next(),
           projectId,
           name,
-          permissions: [...new Set(permissions)],
+          permissions: [...new Set(role ? ROLES[role] : permissions)],
           createdAt: now,
         },
         ...(expiresAt !== undefined && { expiresAt }),
@@ -151,10 +154,12 @@ export const isSignInOver =
       : chain(d.storage.credentials.readSetting(ENDED_SIGN_IN + id)).map((end) => end !== undefined)
 
 function keyRules(input: CreateKeyInput, now: number) {
-  const { expiresAt, key } = input
+  const { role, permissions, expiresAt, key } = input
   return {
     ...required({ projectId: input.projectId }),
     ...newRulesOf(apiKeySettings, input),
+    ...(role === undefined && permissions === undefined && { permissions: ROLE_OR_PERMISSIONS }),
+    ...(role !== undefined && permissions !== undefined && { role: NOT_BOTH }),
     expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
     key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
   }

@@ -1,5 +1,5 @@
 import type { Agent, Message, JsonObject } from '@org/agent-messaging-core'
-import { errorIn } from '@org/agent-messaging-core/host'
+import { errorIn, type CallName } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
   callerOf,
@@ -24,8 +24,7 @@ const FIELDS = { session: 'conversation', input: 'input' }
 
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) => {
-  const allow = (call: string) =>
-    allowAccess<KitEnv>(d, { permission: 'project:message', call }, refuse)
+  const allow = (call: CallName) => allowAccess<KitEnv>(d, { call }, refuse)
   return new Hono<KitEnv>()
     .post('/responses', ...sendRoute(d, createResponse))
     .get('/responses/:id', allow('messages.get'), (c) => withResponse(c, d, readResponse))

@@ -2,7 +2,7 @@ import { err, ok, type Err, type Result } from 'neverthrow'
 import { broken, IS_REQUIRED, textRule, type Invalid, type Rule } from '../values/input-rules.js'
 import { isJsonObject } from '../values/json.js'
 import { unknownFields } from '../values/nearest-name.js'
-import { PERMISSIONS, type Permission } from './api-key.js'
+import { PERMISSIONS, type CallName, type Permission } from './permission.js'
 import type { Actor } from './audit.js'
 import { isEndUser, MAX_END_USER_ID, principalProblem, type Principal } from './principal.js'
 
@@ -42,15 +42,15 @@ export const SCOPED_CALLS = [
   'sessions.list',
   'inputs.list',
   'inputs.answer',
-] as const
+] as const satisfies readonly CallName[]
 
 /** True if the caller does not reach the sessions of all agents. */
 export const isScoped = (access: Access | undefined): access is Access =>
   access !== undefined && (access.sessions !== 'all' || access.agents !== undefined)
 
 /** Returns false if `call`, such as `webhooks.create`, is refused to a scoped caller. */
-export const mayCall = (access: Access | undefined, call: string): boolean =>
-  !isScoped(access) || (SCOPED_CALLS as readonly string[]).includes(call)
+export const mayCall = (access: Access | undefined, call: CallName): boolean =>
+  !isScoped(access) || (SCOPED_CALLS as readonly CallName[]).includes(call)
 
 export function seesSession(access: Access | undefined, sessionId: string): boolean {
   return access === undefined || access.sessions === 'all' || isInScope(access.sessions, sessionId)

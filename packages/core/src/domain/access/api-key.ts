@@ -1,16 +1,7 @@
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 import type { RandomBytes } from '../webhooks/signature.js'
-
-export const PERMISSIONS = [
-  'project:message',
-  'project:agents',
-  'project:webhooks',
-  'project:events',
-  'project:audit',
-  'project:admin',
-] as const
-export type Permission = (typeof PERMISSIONS)[number]
+import { PERMISSIONS, ROLE_NAMES, type Permission, type Role } from './permission.js'
 
 /**
  * A credential of one project. The key is shown once. The service stores only its SHA-256 digest.
@@ -36,19 +27,21 @@ export const nameSetting = {
 /** The settings that people give. */
 export type ApiKeySettings = {
   readonly name: string
+  /** A set of permissions, instead of `permissions`. */
+  readonly role?: Role | undefined
   /** What the key can do. Give a program only what it uses. */
-  readonly permissions: readonly Permission[]
+  readonly permissions?: readonly Permission[] | undefined
   readonly expiresAt?: Instant | undefined
 }
 
 export const apiKeySettings = {
   name: nameSetting,
-  permissions: {
-    type: 'array',
-    items: { type: 'string', enum: PERMISSIONS },
-    minItems: 1,
-    required: true,
+  role: {
+    type: 'string',
+    enum: ROLE_NAMES,
+    description: 'Gives the permissions of the role. Give a role or `permissions`.',
   },
+  permissions: { type: 'array', items: { type: 'string', enum: PERMISSIONS }, minItems: 1 },
   expiresAt: { type: 'number', format: 'date-time', description: 'In the future. Absent: never.' },
 } as const satisfies SettingsOf<ApiKeySettings>
 

@@ -1,4 +1,4 @@
-import type { Permission } from './api-key.js'
+import type { Permission } from './permission.js'
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 

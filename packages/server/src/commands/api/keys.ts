@@ -1,13 +1,16 @@
-import type { ApiKey, Permission } from '@org/agent-messaging-client'
+import type { ApiKey, Permission, Role } from '@org/agent-messaging-client'
 import { PERMISSIONS } from '@org/agent-messaging-core'
-import type { Command } from 'commander'
+import { ROLE_NAMES } from '@org/agent-messaging-core/host'
+import { given } from '@org/agent-messaging-core/runtime'
+import { type Command, Option } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant, repeatable } from '../options.js'
 import { table } from '../output.js'
 
 type CreateOptions = {
-  readonly permission: readonly (Permission | 'all')[]
+  readonly role?: Role
+  readonly permission?: readonly (Permission | 'all')[]
   readonly expiresAt?: string
 }
 
@@ -15,20 +18,25 @@ export function addKeys(program: Command): void {
   const keys = program.command('keys').description('manage API keys')
   addApiCommand(keys, 'create <name>', {
     about: 'create an API key and print it once',
-    examples: ['agent-messaging keys create web-app --permission project:message'],
+    examples: [
+      'agent-messaging keys create web-app --permission project:message',
+      'agent-messaging keys create ann --role support',
+    ],
     thing: 'the key',
     call: ({ client, options }: Invocation<CreateOptions>, name) => {
-      const { permission, expiresAt } = options
-      return client.keys.create({
-        name,
-        permissions: permission.includes('all') ? PERMISSIONS : (permission as Permission[]),
-        ...(expiresAt !== undefined && { expiresAt }),
-      })
+      const { role, permission, expiresAt } = options
+      const permissions = permission?.includes('all') ? PERMISSIONS : (permission as Permission[])
+      return client.keys.create({ name, ...given({ role, permissions, expiresAt }) })
     },
     text: ({ id, key }) =>
       `${key}\n\nStore this key now. The server does not show it again. The id is ${id}.`,
   })
-    .addOption(permissionOption())
+    .addOption(
+      new Option('--role <role>', 'role of the key, instead of permissions').choices(ROLE_NAMES),
+    )
+    .addOption(
+      repeatable('--permission <permission>', 'permission of the key', [...PERMISSIONS, 'all']),
+    )
     .option(
       '--expires-at <time>',
       'expiry time, such as 2030-01-31 (without this option, the key never expires)',
@@ -52,17 +60,10 @@ export function addKeys(program: Command): void {
   })
 }
 
-/** Mandatory, so that no key gets permissions by default. */
-const permissionOption = () =>
-  repeatable('--permission <permission>', 'permission of the key', [
-    ...PERMISSIONS,
-    'all',
-  ]).makeOptionMandatory()
-
-const row = ({ id, name, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
+const row = ({ id, name, role, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
   id,
   name,
-  permissions: permissions.join(' '),
+  permissions: role ?? permissions.join(' '),
   createdAt,
   state:
     revokedAt !== undefined
