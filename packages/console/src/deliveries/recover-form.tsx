@@ -177,6 +177,7 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
   const isOpen = isRunning || state.kind === 'sending'
   const isPaused = state.kind === 'paused'
   const ended = redelivered - recovery.waiting - recovery.failing
+  const isUnknown = isRunning && total === 0
   const [value, max] = isRunning ? [matched, Math.max(total, matched)] : [ended, redelivered]
   const some = (count: number) => count > 0 && formatCount(count)
   return (
@@ -196,7 +197,9 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
           </>
         )}
       </p>
-      {isOpen && max > 0 && <progress aria-label="Progress" max={max} value={value} />}
+      {isOpen && max > 0 && (
+        <progress aria-label="Progress" max={max} value={isUnknown ? undefined : value} />
+      )}
       <Facts
         isCard={false}
         facts={{

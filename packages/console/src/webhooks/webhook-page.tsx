@@ -1,6 +1,7 @@
 import type { DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import {
   cutAnswer,
+  deliveryStatusOf,
   webhookSettings,
   type ReadWebhook,
   type WebhookFilter,
@@ -21,7 +22,7 @@ import { can } from '../parts/input.js'
 import { deliveriesPath, recoverPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
-import { Empty, Live, pathOf, refreshed, TableSection } from '../parts/table.js'
+import { Empty, Live, TableSection } from '../parts/table.js'
 import { TestForm } from './events.js'
 import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
@@ -43,8 +44,8 @@ export const WebhookPage = ({ webhook, limit, deliveries, recent, tested }: Webh
     </p>
     <h1 class="long">{webhook.description ?? webhook.url}</h1>
     <Actions webhook={webhook} />
-    {tested && <TestEvent {...tested} webhook={webhook} />}
-    <Live every={5_000}>
+    <Live every={tested && isWaiting(tested) ? 1_000 : 5_000}>
+      {tested && <TestEvent {...tested} webhook={webhook} />}
       <WebhookFacts webhook={webhook} limit={limit} />
       <ActivitySections webhook={webhook} {...recent} />
       <TableSection
@@ -97,17 +98,13 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
 
 type TestProps = DeliveryDetail & { readonly webhook: Webhook }
 
-/** Shows the answer of the receiver to a test event. Until then, the part is requested again. */
-function TestEvent({ delivery: { id, state }, attempts, webhook }: TestProps) {
-  const path = pathOf(useView().c)
-  const [attempt] = attempts
-  const waits = attempt === undefined && (state.kind === 'pending' || state.kind === 'sending')
+const isWaiting = ({ delivery, attempts }: DeliveryDetail) =>
+  attempts.length === 0 && deliveryStatusOf(delivery.state) === 'pending'
+
+/** Shows the answer of the receiver to a test event. */
+function TestEvent({ delivery: { id }, attempts: [attempt], webhook }: TestProps) {
   return (
-    <div
-      class="notice"
-      role="status"
-      {...(waits ? refreshed('test', 1_000, path) : { id: 'test' })}
-    >
+    <section class="notice" role="status">
       Test event:{' '}
       {attempt ? (
         <Answered deliveryId={id} {...attempt} outcome={cutAnswer(attempt.outcome)} />
@@ -119,7 +116,7 @@ function TestEvent({ delivery: { id, state }, attempts, webhook }: TestProps) {
           , delivery <DeliveryLink id={id} />
         </>
       )}
-    </div>
+    </section>
   )
 }
 
