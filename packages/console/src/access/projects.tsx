@@ -135,6 +135,12 @@ const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = {
           Audit log of all projects
         </a>
       ),
+      before: (
+        <p class="muted">
+          Projects with failing webhooks or held deliveries come first. Messages, failed ones and
+          tokens are of the last 30 days.
+        </p>
+      ),
       page,
       columns: COLUMNS,
       next: 'More',
@@ -170,13 +176,13 @@ const COLUMNS: Columns<ProjectOverview> = {
     ),
   },
   'Failing webhooks': number(({ failingWebhooks }) => failingWebhooks, true),
-  'Held deliveries': number(({ heldDeliveries }) => heldDeliveries, true),
+  Held: number(({ heldDeliveries }) => heldDeliveries, true),
   'Open deliveries': number(({ openDeliveries }) => openDeliveries),
   'Oldest due': { at: ({ oldestDueAt }) => oldestDueAt },
   'Open messages': number(({ openMessages }) => openMessages),
-  'Messages in 30 days': number(({ usage }) => usage.messages),
-  'Failed in 30 days': number(({ usage }) => usage.failed),
-  'Tokens in 30 days': number(({ usage }) => usage.inputTokens + usage.outputTokens),
+  Messages: number(({ usage }) => usage.messages),
+  Failed: number(({ usage }) => usage.failed),
+  Tokens: number(({ usage }) => usage.inputTokens + usage.outputTokens),
   Created: { at: ({ createdAt }) => createdAt },
   Open: {
     class: 'actions',
