@@ -63,7 +63,7 @@ it('the page of a message tells its story, with its runs', async () => {
   expect(story).toContain('No webhook subscribes to message.failed.')
   const [, steps = ''] = /<ol class="timeline">(.*?)<\/ol>/s.exec(failed) ?? []
   expect(steps.match(/<strong>[^<]*/g)).toEqual(['<strong>Sent', '<strong>Run 1', '<strong>Failed'])
-  expect(steps).toContain('7 in, 0 out')
+  expect(steps).toContain('7 tokens in, 0 out')
   await pageOf('never')
   expect(await pageOf('**hi**')).not.toContain('<strong>Run 1')
   const { message } = await service.messages.send({ ...ref, sessionId: 't', message: '**hi**' })

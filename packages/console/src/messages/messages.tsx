@@ -14,14 +14,7 @@ import { withKnownName } from '../agents.js'
 import { Facts, formatDuration, FullTime, Status, type Tone, WholeId } from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { nameOf, Questions } from './questions.js'
-import {
-  ErrorText,
-  messageLabel,
-  outcomeLabel,
-  runLabel,
-  shortened,
-  WebhookName,
-} from '../parts/wording.js'
+import { ErrorText, messageLabel, outcomeLabel, runLabel, shortened } from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) =>
   newRoutes().get('/messages/:id', need('messages.get'), (c) => messagePage(c, d))
@@ -58,26 +51,21 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
           <MessageActions agent={agent} message={message} />
           <div class="columns">
             <section class="card" aria-labelledby="story">
-              <h2 id="story">
-                What happened{' '}
-                {all.receivers && (
-                  <a href={`${BASE}/deliveries?message=${message.id}`}>Deliveries</a>
-                )}
-              </h2>
+              <h2 id="story">What happened</h2>
               <ol class="timeline">
                 {stepsOf(all, isForCustomer)
-                  .toSorted((a, b) => a.at - b.at)
+                  .toSorted((a, b) => (a.at ?? Infinity) - (b.at ?? Infinity) || 0)
                   .map((step) => (
                     <li class={step.tone}>
                       <p>
-                        {step.title} <FullTime at={step.at} />
+                        {step.title} {step.at !== undefined && <FullTime at={step.at} />}
                       </p>
                       {step.body}
                     </li>
                   ))}
               </ol>
             </section>
-            <MessageFacts message={message} agent={agent.name} />
+            <MessageFacts {...all} agent={agent} />
           </div>
         </Live>
       </>,
@@ -85,8 +73,9 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
   })
 }
 
+/** A step without a time is about the future. */
 type Step = {
-  readonly at: Instant
+  readonly at?: Instant
   readonly tone: Tone
   readonly title: Child
   readonly body?: Child
@@ -104,7 +93,7 @@ function stepsOf(all: MessageStory, isForCustomer: boolean): Step[] {
     sent,
     ...runSteps(all),
     ...questionSteps(message),
-    ...endOf(message),
+    ...endOf(all),
     ...(receivers ? deliverySteps(receivers, isForCustomer) : []),
   ]
 }
@@ -127,7 +116,7 @@ function runSteps({ runs, message }: MessageStory): Step[] {
           {endedAt !== undefined && <span>took {formatDuration(endedAt - startedAt)}</span>}
           {usage && (
             <span>
-              {usage.inputTokens ?? 0} in, {usage.outputTokens ?? 0} out
+              {usage.inputTokens ?? 0} tokens in, {usage.outputTokens ?? 0} out
             </span>
           )}
         </p>
@@ -145,7 +134,7 @@ const questionSteps = (message: Message): Step[] =>
     body: <Questions message={{ ...message, inputs: [input] }} />,
   }))
 
-function endOf({ state }: Message): Step[] {
+function endOf({ message: { state }, runs }: MessageStory): Step[] {
   const { tone } = messageLabel(state)
   switch (state.kind) {
     case 'responded': {
@@ -153,7 +142,8 @@ function endOf({ state }: Message): Step[] {
       return [{ at: state.respondedAt, tone, title: <strong>Answered</strong>, body }]
     }
     case 'failed': {
-      const body = <ErrorText {...state.error} />
+      const isOfRun = runs.some(({ error }) => error?.message === state.error.message)
+      const body = !isOfRun && <ErrorText {...state.error} />
       return [{ at: state.failedAt, tone, title: <strong>Failed</strong>, body }]
     }
     case 'cancelled':
@@ -171,7 +161,10 @@ const deliverySteps = ({ deliveries, webhooks }: Receivers, isForCustomer: boole
     const webhook = webhooks.find((one) => one.id === delivery.webhookId)
     const title = (status: Child) => (
       <>
-        <WebhookName webhook={webhook} /> <code>{event}</code> {status} <DeliveryLink id={id} />
+        <strong class="url">
+          {webhook ? (webhook.description ?? webhook.url) : 'A deleted webhook'}
+        </strong>{' '}
+        <code>{event}</code> {status} <DeliveryLink id={id} />
       </>
     )
     const tried = attempts.map(({ startedAt, durationMs, outcome }): Step => {
@@ -190,7 +183,7 @@ const deliverySteps = ({ deliveries, webhooks }: Receivers, isForCustomer: boole
     })
     if (state.kind !== 'pending') return tried
     const next = <NextAttempt at={state.nextAttemptAt} webhook={webhook} />
-    return [...tried, { at: state.nextAttemptAt, tone: 'busy', title: title(<>next: {next}</>) }]
+    return [...tried, { tone: 'busy', title: title(<>next attempt: {next}</>) }]
   })
 
 const Text = ({ text }: { readonly text: string }) => (
@@ -199,19 +192,20 @@ const Text = ({ text }: { readonly text: string }) => (
   </pre>
 )
 
-type FactsProps = { readonly message: Message; readonly agent: string }
-
-const MessageFacts = ({ message, agent }: FactsProps) => {
+const MessageFacts = ({ message, agent, receivers }: MessageStory) => {
   const { id, state, sessionId, executionPrincipal, metadata = {} } = message
   return (
     <Facts
       facts={{
         State: <Status {...messageLabel(state)} />,
-        Session: <SessionLink agent={agent} sessionId={sessionId} />,
-        Agent: <a href={sessionsPath(agent)}>{agent}</a>,
+        Session: <SessionLink agent={agent.name} sessionId={sessionId} />,
+        Agent: <a href={sessionsPath(agent.name)}>{agent.name}</a>,
         For: <Person principal={executionPrincipal} />,
         Metadata: Object.keys(metadata).length > 0 && (
           <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
+        ),
+        Deliveries: receivers && (
+          <a href={`${BASE}/deliveries?message=${id}`}>{receivers.deliveries.length}</a>
         ),
         'Message ID': <WholeId id={id} />,
       }}

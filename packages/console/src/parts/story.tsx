@@ -1,7 +1,7 @@
 import type { Story, StoryCause, StoryPart } from '@org/agent-messaging-core/host'
 import { BASE } from '../options.js'
 import { Id, Time } from './parts.js'
-import { localTime, useView } from './zone.js'
+import { shortTime, useView } from './zone.js'
 
 const GOOD: readonly StoryCause[] = ['answered', 'delivered']
 const BAD: readonly StoryCause[] = [
@@ -30,10 +30,10 @@ export const StoryText = ({ story: { sentences } }: { readonly story: Story }) =
 )
 
 function Part({ kind, text, id = '' }: StoryPart) {
-  const { zone } = useView()
+  const { now, zone } = useView()
   switch (kind) {
     case 'time':
-      return <Time at={Date.parse(text)} text={(at) => localTime(at, zone)} />
+      return <Time at={Date.parse(text)} text={(at) => shortTime(at, now, zone)} />
     case 'words':
       return <bdi>{text}</bdi>
     case 'webhook':

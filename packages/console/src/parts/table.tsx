@@ -5,7 +5,7 @@ import { fillSheet } from './sheet.js'
 import { type Page as ShownPage, show } from './layout.js'
 import { PAGE_LENGTH } from './input.js'
 import { formatCount, FullTime, relative, Time } from './parts.js'
-import { localTime, useView } from './zone.js'
+import { localDate, shortTime, useView } from './zone.js'
 
 /**
  * Returns the contents of a cell. An object also says how to align the cells, or has the time of a
@@ -91,19 +91,15 @@ export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
   )
 }
 
-const DATE_LENGTH = '2026-11-23'.length
-
 function timesOf<Row>(
   rows: readonly Row[],
   at: (row: Row) => Instant | undefined,
   { now, zone }: Pick<ReturnType<typeof useView>, 'now' | 'zone'>,
 ): Cell<Row> {
-  const dateOf = (instant: Instant) => localTime(instant, zone).slice(0, DATE_LENGTH)
-  const [day, ...others] = new Set(rows.flatMap((row) => at(row) ?? []).map(dateOf))
-  const isOneDay = rows.length > 1 && others.length === 0
-  const start = day === dateOf(now) ? DATE_LENGTH + 1 : 0
+  const days = new Set(rows.flatMap((row) => at(row) ?? []).map((day) => localDate(day, zone)))
+  const isOneDay = rows.length > 1 && days.size < 2
   const text = (instant: Instant) =>
-    isOneDay ? localTime(instant, zone).slice(start) : relative(instant, now)
+    isOneDay ? shortTime(instant, now, zone) : relative(instant, now)
   return (row) => {
     const instant = at(row)
     return instant === undefined ? '–' : <Time at={instant} text={text} />

@@ -66,6 +66,17 @@ export function localIso(at: Instant, zone: string): string {
 /** Returns a time for readers, such as `2026-11-23 08:15:00`. */
 export const localTime = (at: Instant, zone: string): string => localIso(at, zone).replace('T', ' ')
 
+const DATE_LENGTH = '2026-11-23'.length
+/** Returns the date of a time. */
+export const localDate = (at: Instant, zone: string): string =>
+  localIso(at, zone).slice(0, DATE_LENGTH)
+
+/** Returns the time of day, and the date if it is not today's. */
+export const shortTime = (at: Instant, now: Instant, zone: string): string =>
+  localDate(at, zone) === localDate(now, zone)
+    ? localIso(at, zone).slice(DATE_LENGTH + 1)
+    : localTime(at, zone)
+
 /**
  * Returns the instant of a local time without a zone. A time that a change of the clock skips gives
  * an instant up to an hour away.
