@@ -33,9 +33,17 @@ async function open(options: Partial<MessagingOptions> = {}) {
     agents: { shouter: shout },
     ...options,
   })
-  onTestFinished(() => messaging.stop())
+  onTestFinished(async () => {
+    for (const end of ends.splice(0)) end()
+    await messaging.stop()
+  })
   return messaging
 }
+
+/** The ends of held runs, for which a stop would wait. */
+const ends: (() => void)[] = []
+/** An agent that answers at the end of the test. */
+const held = () => new Promise<string>((resolve) => ends.push(() => resolve('late')))
 
 const answerOf = async (messaging: Awaited<ReturnType<typeof open>>) =>
   messaging.messages.send(hello)
@@ -136,7 +144,7 @@ describe('createMessaging', () => {
     const messaging = await open({
       agents: {
         failing: () => Promise.reject(new Error('no')),
-        slow: () => new Promise<string>(() => undefined),
+        slow: held,
         asking: async ({ ask }) => ask('Which colour?'),
       },
     })
@@ -154,14 +162,14 @@ describe('createMessaging', () => {
     })
     const page = await messaging.messages.list({ agent: 'slow' })
     const ref = { agent: 'slow', messageId: page.data[0]?.messageId ?? '' }
-    const cancelled = messaging.ask('slow', 'b')
+    const cancelled = messaging.ask('slow', 'the second')
     await expect
-      .poll(() => messaging.messages.search({ text: 'b' }))
+      .poll(() => messaging.messages.search({ text: 'the second' }))
       .toMatchObject({
-        data: [{ message: 'b' }],
+        data: [{ message: 'the second' }],
       })
     await messaging.messages.cancel(ref)
-    const [second] = (await messaging.messages.search({ text: 'b' })).data
+    const [second] = (await messaging.messages.search({ text: 'the second' })).data
     await messaging.messages.cancel({ agent: 'slow', messageId: second?.messageId ?? '' })
     await expect(cancelled).rejects.toMatchObject({ kind: 'message_cancelled', messageId })
   })
@@ -181,7 +189,7 @@ describe('createMessaging', () => {
   })
 
   it('ends the wait of a caller that aborts', async () => {
-    const messaging = await open({ agents: { slow: () => new Promise<string>(() => undefined) } })
+    const messaging = await open({ agents: { slow: held } })
     const asked = messaging.ask('slow', 'a', { signal: AbortSignal.timeout(10) })
     await expect(asked).rejects.toMatchObject({ name: 'TimeoutError' })
   })
@@ -237,7 +245,7 @@ describe('createMessaging', () => {
   })
 
   it('ends a stream at once, also while its reader waits', async () => {
-    const messaging = await open({ agents: { slow: () => new Promise<string>(() => undefined) } })
+    const messaging = await open({ agents: { slow: held } })
     const { messageId } = await messaging.messages.send({ ...hello, agent: 'slow', waitMs: 0 })
     const stream = await messaging.messages.stream({ agent: 'slow', messageId })
     let states = 0
@@ -588,7 +596,7 @@ describe('createMessaging', () => {
     const clock = fakeClock()
     const messaging = await createMessaging({
       database: ':memory:',
-      agents: { shouter: () => new Promise<string>(() => undefined) },
+      agents: { shouter: held },
       clock,
     })
     const sending = messaging.messages.send(hello)
