@@ -1,23 +1,33 @@
-import type { Agent } from '@org/agent-messaging-core'
+import type { Agent, ProjectStats } from '@org/agent-messaging-core'
 import { badFirst, orUndefined } from '@org/agent-messaging-core/host'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import type { Field } from './parts/fields.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'
+import { Sparkline } from './parts/charts.js'
+import { upTo } from './parts/numbers.js'
 import { BASE } from './options.js'
-import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
-import { type Columns, Empty, listPage } from './parts/table.js'
+import { Command, durationSince, formatCount, Id, Status, Time } from './parts/parts.js'
+import { type Column, type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
-import { sessionsPath } from './messages/message-table.js'
+import { type MessageFilter, messagesPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   return newRoutes()
     .get('/agents', need('agents.list'), (c) => {
       const isFiltered = c.req.query('state') === 'error'
-      const limit = defaultLimits.agentsPerProject
-      return showFound(c, service.agents.list({ projectId: projectIn(c), limit }), ({ data }) =>
+      const found = async () => {
+        const projectId = projectIn(c)
+        const limit = defaultLimits.agentsPerProject
+        const { data } = await service.agents.list({ projectId, limit })
+        const stats = can(c, 'messages.list')
+          ? await orUndefined(service.stats({ projectId, step: '1h', by: 'agent' }))
+          : undefined
+        return { data, stats }
+      }
+      return showFound(c, found(), ({ data, stats }) =>
         listPage(c, {
           title: 'Agents',
           section: 'Agents',
@@ -27,10 +37,10 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
               <a href={`${BASE}/agents`}>Show all agents</a>
             </p>
           ),
-          every: 3_000,
+          every: 5_000,
           page: badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c)),
           next: 'More',
-          columns: columnsFor(c),
+          columns: columnsFor(c, stats),
           empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
         }),
       )
@@ -40,61 +50,99 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
       const isStart = c.req.param('action') === 'start'
       const ref = byActor(c, agentRef(c))
       const done = isStart ? service.agents.start(ref) : service.agents.stop(ref)
-      return showDone(c, done, `/agents?notice=${isStart ? 'started' : 'stopped'}`)
+      const path = c.req.query('from') === 'page' ? `/agents/${ref.agent}` : '/agents'
+      return showDone(c, done, `${path}?notice=${isStart ? 'started' : 'stopped'}`)
     })
 }
 
 const isInError = ({ state }: Agent) => state.kind === 'error'
 
-const columnsFor = (c: PageRequest): Columns<Agent> => ({
+/** `stats`: the counts of 24 hours, unless the key of the visit cannot read messages. */
+const columnsFor = (c: PageRequest, stats: ProjectStats | undefined): Columns<Agent> => ({
   Agent: {
     class: 'nowrap',
     cell: ({ id, name }) => (
       <>
-        {can(c, 'messages.list') ? <a href={sessionsPath(name)}>{name}</a> : name}
+        <a href={`${BASE}/agents/${id}`}>{name}</a>
         <div>
           <Id id={id} />
         </div>
       </>
     ),
   },
-  State: ({ state }) => (
-    <>
-      <Status {...agentLabel(state)} />
-      <div class="small muted">
-        {state.kind === 'running' && <Time at={state.startedAt} text={durationSince} />}
-        {state.kind === 'error' && <LastError state={state} />}
-      </div>
-    </>
-  ),
+  State: (agent) => <AgentState agent={agent} />,
   Runtime: ({ runtime }) => runtime.kind,
-  'Acts for': {
-    class: 'nowrap',
-    cell: ({ defaultExecutionPrincipal: { type } }) =>
-      type === 'service' ? 'the service' : 'end users',
-  },
-  Concurrency: { class: 'number', cell: ({ concurrency }) => concurrency },
-  Created: { at: ({ createdAt }) => createdAt },
+  ...(stats && numberColumns(stats)),
   Actions: can(c, 'agents.start') && {
     class: 'actions',
-    cell: (agent) => {
-      const { id, name, desiredState } = agent
-      const action = desiredState === 'running' && !needsManualStart(agent) ? 'stop' : 'start'
-      return (
-        <form method="post" action={`${BASE}/agents/${id}/${action}`}>
-          <button id={`${action}-${id}`}>{action === 'start' ? 'Start' : 'Stop'}</button>
-          <a
-            class="button quiet"
-            href={`${BASE}/agents/${id}/delete`}
-            aria-label={`Delete ${name}`}
-          >
-            Delete
-          </a>
-        </form>
-      )
-    },
+    cell: (agent) => <AgentActions agent={agent} />,
   },
 })
+
+/** The numbers of 24 hours, which link to the messages that they count. */
+function numberColumns({ from, stepMs, rows, totals = [] }: ProjectStats): Columns<Agent> {
+  const totalOf = new Map(totals.map((total) => [total.id, total]))
+  const rowsOf = Map.groupBy(rows, ({ id }) => id)
+  const linked = (count: 'messages' | 'failed', filter: MessageFilter): Column<Agent> => ({
+    class: 'number',
+    cell: ({ id, name: agent }) => (
+      <a href={messagesPath({ agent, ...filter })}>{formatCount(totalOf.get(id)?.[count] ?? 0)}</a>
+    ),
+    csv: ({ id }) => totalOf.get(id)?.[count] ?? 0,
+  })
+  const time = (share: 'p50Ms' | 'p95Ms'): Column<Agent> => ({
+    class: 'number',
+    cell: ({ id }) => {
+      const total = totalOf.get(id)
+      return total && total.answered > 0 ? upTo(total[share]) : '–'
+    },
+  })
+  const tokens = ({ id }: Agent) => {
+    const { inputTokens = 0, outputTokens = 0 } = totalOf.get(id) ?? {}
+    return inputTokens + outputTokens
+  }
+  return {
+    '24 hours': ({ id }) => {
+      const bars = (count: 'answered' | 'failed') => {
+        const values = Array.from({ length: 24 }, () => 0)
+        for (const row of rowsOf.get(id) ?? []) values[(row.at - from) / stepMs] = row[count]
+        return values
+      }
+      return <Sparkline good={bars('answered')} bad={bars('failed')} name="answered" />
+    },
+    Messages: linked('messages', { from }),
+    Failed: linked('failed', { state: 'failed' }),
+    p50: time('p50Ms'),
+    p95: time('p95Ms'),
+    Tokens: { class: 'number', cell: (agent) => formatCount(tokens(agent)), csv: tokens },
+  }
+}
+
+type AgentProps = { readonly agent: Agent }
+
+export const AgentState = ({ agent: { state } }: AgentProps) => (
+  <>
+    <Status {...agentLabel(state)} />
+    <div class="small muted">
+      {state.kind === 'running' && <Time at={state.startedAt} text={durationSince} />}
+      {state.kind === 'error' && <LastError state={state} />}
+    </div>
+  </>
+)
+
+/** Starts, stops and deletes an agent. `from`: the page to go back to, or else the list. */
+export function AgentActions({ agent, from }: AgentProps & { readonly from?: 'page' }) {
+  const { id, name, desiredState } = agent
+  const action = desiredState === 'running' && !needsManualStart(agent) ? 'stop' : 'start'
+  return (
+    <form method="post" action={`${BASE}/agents/${id}/${action}${from ? `?from=${from}` : ''}`}>
+      <button id={`${action}-${id}`}>{action === 'start' ? 'Start' : 'Stop'}</button>
+      <a class="button quiet" href={`${BASE}/agents/${id}/delete`} aria-label={`Delete ${name}`}>
+        Delete
+      </a>
+    </form>
+  )
+}
 
 /** True if the agent failed and the service does not start it again. */
 const needsManualStart = ({ state }: Agent) => state.kind === 'error' && state.retryAt === undefined
@@ -157,7 +205,7 @@ type LinkProps = { readonly id: string; readonly names: AgentNames }
 /** The name of an agent, or the id if the API key cannot list agents. */
 export const AgentLink = ({ id, names }: LinkProps) => {
   const name = names.get(id)
-  return name === undefined ? <Id id={id} /> : <a href={sessionsPath(name)}>{name}</a>
+  return name === undefined ? <Id id={id} /> : <a href={`${BASE}/agents/${id}`}>{name}</a>
 }
 
 /** Chooses an agent. An API key that cannot list agents has to type the name. */

@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
+import { agentPageRoutes } from './agent-page.js'
 import { agentRoutes } from './agents.js'
 import { auditLogRoutes } from './access/audit-log.js'
 import { assets, filesOfLook } from './assets.js'
@@ -174,6 +175,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', overviewRoutes(d))
     .route('/', failureRoutes(d))
     .route('/', agentRoutes(d))
+    .route('/', agentPageRoutes(d))
     .route('/', usageRoutes(d))
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))

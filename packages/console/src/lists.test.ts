@@ -177,7 +177,7 @@ describe('the list of agents', () => {
     for (let n = 0; n < 30; n += 1)
       await service.agents.create({ projectId, name: `sound-${n}`, runtime })
     const namesIn = (page: string) =>
-      [...page.matchAll(/sessions\?agent=([\w-]+)"/g)].map(([, name]) => name)
+      [...page.matchAll(/console\/agents\/[\w-]{36}">([\w-]+)</g)].map(([, name]) => name)
     const first = await text('/console/agents')
     const next = /href="([^"]+)" rel="next">More</.exec(first)?.[1] ?? ''
     const second = await text(next)
@@ -233,7 +233,7 @@ describe('the page of conversations', () => {
     const list = '/console/conversations'
     const all = await text(list)
     expect(all).toContain('<bdi>&lt;b&gt;&amp;&quot; שלום</bdi></a>')
-    expect(all).toContain(`href="/console/conversations/sessions?agent=other">other</a>`)
+    expect(all).toContain(`href="/console/agents/${other.id}">other</a>`)
     for (const agent of ['other', other.id]) {
       const page = await text(`${list}?agent=${agent}&state=responded`)
       expect(page).toContain('<bdi>of-other</bdi>')

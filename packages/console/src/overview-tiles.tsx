@@ -1,8 +1,10 @@
-import type { Agent, ProjectStats } from '@org/agent-messaging-core'
+import type { Agent, Instant, ProjectStats } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
 import { messagesPath } from './messages/message-table.js'
-import { type Counted, type Numbers, upTo } from './parts/numbers.js'
+import type { PageRequest } from './context.js'
+import { Chart } from './parts/charts.js'
+import { type Counted, type Numbers, type Range, RANGES, upTo } from './parts/numbers.js'
 import { BASE } from './options.js'
 import { span } from './parts/parts.js'
 
@@ -33,44 +35,46 @@ export const Tiles = ({ tiles }: { readonly tiles: readonly Tile[] }) => (
   </dl>
 )
 
-export const messageTiles = (
-  { messages, failed, cancelled, answered, p50Ms, p95Ms }: Total,
-  { since, backlog }: Counted,
-): readonly Tile[] => {
-  const { queued, running, deferred, inputRequired } = backlog.messages
+/** The messages that wait in each state. */
+export const waitingNote = ({ messages }: Counted['backlog']): Child => {
+  const { queued, running, deferred, inputRequired } = messages
   const open = Object.entries({ queued, running, deferred, input_required: inputRequired })
   const waiting = open.filter(([, count]) => count > 0)
+  return waiting.length === 0
+    ? 'none waiting now'
+    : waiting.map(([state, count], at) => (
+        <>
+          {at > 0 && ', '}
+          <a
+            href={
+              state === 'input_required'
+                ? `${BASE}/questions`
+                : `${BASE}/conversations?state=${state}`
+            }
+          >
+            {shown(count)} {state}
+          </a>
+        </>
+      ))
+}
+
+/** The numbers of all agents, or of the one with this name. */
+export const messageTiles = (
+  { messages, failed, cancelled, answered, p50Ms, p95Ms }: Total,
+  from: Instant,
+  note: Child,
+  agent?: string,
+): readonly Tile[] => {
   return [
-    {
-      name: 'Messages',
-      value: messages,
-      href: messagesPath({ from: since }),
-      note:
-        waiting.length === 0
-          ? 'none waiting now'
-          : waiting.map(([state, count], at) => (
-              <>
-                {at > 0 && ', '}
-                <a
-                  href={
-                    state === 'input_required'
-                      ? `${BASE}/questions`
-                      : `${BASE}/conversations?state=${state}`
-                  }
-                >
-                  {shown(count)} {state}
-                </a>
-              </>
-            )),
-    },
+    { name: 'Messages', value: messages, href: messagesPath({ agent, from }), note },
     {
       name: 'Failed messages',
       value: failed,
-      href: messagesPath({ state: 'failed' }),
+      href: messagesPath({ agent, state: 'failed' }),
       note: (
         <>
-          <a href={messagesPath({ state: 'cancelled' })}>{shown(cancelled)} cancelled</a>. The lists
-          show all messages in that state now.
+          <a href={messagesPath({ agent, state: 'cancelled' })}>{shown(cancelled)} cancelled</a>.
+          The lists show all messages in that state now.
         </>
       ),
       isBad: failed > 0,
@@ -78,23 +82,65 @@ export const messageTiles = (
     {
       name: 'Response time',
       value: answered === 0 ? '–' : upTo(p50Ms),
-      href: messagesPath({ state: 'responded', from: since }),
+      href: messagesPath({ agent, state: 'responded', from }),
       note: answered === 0 ? 'no answers' : `half of the answers; 95 %: ${upTo(p95Ms)}`,
     },
   ]
 }
 
 /** The end users of the messages of today, and of yesterday if they are counted. */
-export function peopleTile({ from, to, rows, peopleToday }: ProjectStats): Tile {
+export function peopleTile({ from, to, rows, peopleToday }: ProjectStats, agent?: string): Tile {
   const { count = 0, isExact = true } = peopleToday ?? {}
   const yesterday = rows.find(({ at }) => at === from)?.people
   return {
     name: 'People today',
     value: isExact ? count : `at least ${count.toLocaleString('en')}`,
-    href: messagesPath({ from: to }),
+    href: messagesPath({ agent, from: to }),
     note: `since 00:00 UTC${yesterday == null ? '' : `, yesterday ${yesterday}`}; the list has their messages`,
   }
 }
+
+const isRange = (text: string | undefined): text is Range =>
+  text !== undefined && Object.hasOwn(RANGES, text)
+
+/** Returns the period that the address names. */
+export function rangeIn(c: PageRequest): Range {
+  const asked = c.req.query('range')
+  return isRange(asked) ? asked : '1h'
+}
+
+/** Chooses the period of a page. */
+export const Ranges = ({ path, range }: { readonly path: string; readonly range: Range }) => (
+  <nav class="tabs" aria-label="Period">
+    {Object.entries(RANGES).map(([name, { label }]) => (
+      <a href={`${path}?range=${name}`} aria-current={name === range ? 'true' : undefined}>
+        {label}
+      </a>
+    ))}
+  </nav>
+)
+
+type ChartsProps = { readonly numbers: Numbers; readonly agent?: string }
+
+/** The messages of all agents, or of the one with this name. */
+export const MessageCharts = ({ numbers, agent }: ChartsProps) => (
+  <>
+    <Chart
+      title="Messages"
+      at={numbers.at}
+      series={numbers.messages}
+      listOf={(span) => messagesPath({ agent, ...span })}
+    />
+    <Chart
+      title="Response time"
+      at={numbers.at}
+      series={numbers.latency}
+      isNested
+      format={(ms) => (ms === 0 ? '–' : upTo(ms))}
+      listOf={(span) => messagesPath({ agent, state: 'responded', ...span })}
+    />
+  </>
+)
 
 export function deliveryTiles(
   { attempts, acceptedAttempts, failedAttempts }: Total,

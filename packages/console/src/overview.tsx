@@ -8,14 +8,21 @@ import { show, showFound } from './parts/layout.js'
 import { type ConsoleDeps, newRoutes } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
-import { numbersOf, RANGES, readCounts, type Counted, type Range, upTo } from './parts/numbers.js'
+import { numbersOf, readCounts, type Counted, type Range } from './parts/numbers.js'
 import { deliveriesPath } from './parts/filter.js'
-import { messagesPath, sessionsPath } from './messages/message-table.js'
-import { agentTile, deliveryTiles, messageTiles, peopleTile, Tiles } from './overview-tiles.js'
+import { sessionsPath } from './messages/message-table.js'
+import {
+  agentTile,
+  deliveryTiles,
+  MessageCharts,
+  messageTiles,
+  peopleTile,
+  rangeIn,
+  Ranges,
+  Tiles,
+  waitingNote,
+} from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
-
-const isRange = (text: string | undefined): text is Range =>
-  text !== undefined && Object.hasOwn(RANGES, text)
 
 /** The data of the overview. Data that the API key cannot read is empty and not shown. */
 type OverviewData = {
@@ -36,8 +43,7 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
   newRoutes().get('/', (c) => {
     const projectId = projectIn(c)
     const seesWebhooks = can(c, 'webhooks.list')
-    const asked = c.req.query('range')
-    const range = isRange(asked) ? asked : '1h'
+    const range = rangeIn(c)
     const found = async () => {
       const counted = await readCounts(service, projectId, range)
       const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
@@ -86,42 +92,21 @@ function Overview({ data, range, origin }: OverviewProps) {
     <>
       <div class="heading">
         <h1>Overview</h1>
-        <nav class="tabs" aria-label="Period">
-          {Object.entries(RANGES).map(([name, { label }]) => (
-            <a href={`${BASE}?range=${name}`} aria-current={name === range ? 'true' : undefined}>
-              {label}
-            </a>
-          ))}
-        </nav>
+        <Ranges path={BASE} range={range} />
       </div>
       {isNew ? <FirstSteps origin={origin} agents={agents} /> : null}
       <Live every={5_000}>
         <Tiles
           tiles={[
-            ...(seesMessages ? [...messageTiles(total, counted), peopleTile(people)] : []),
+            ...(seesMessages
+              ? [...messageTiles(total, since, waitingNote(counted.backlog)), peopleTile(people)]
+              : []),
             ...(seesWebhooks ? deliveryTiles(total, counted) : []),
             ...(can(c, 'agents.list') ? [agentTile(agents)] : []),
           ]}
         />
         <div class="charts">
-          {seesMessages && (
-            <>
-              <Chart
-                title="Messages"
-                at={numbers.at}
-                series={numbers.messages}
-                listOf={messagesPath}
-              />
-              <Chart
-                title="Response time"
-                at={numbers.at}
-                series={numbers.latency}
-                isNested
-                format={(ms) => (ms === 0 ? '–' : upTo(ms))}
-                listOf={(span) => messagesPath({ state: 'responded', ...span })}
-              />
-            </>
-          )}
+          {seesMessages && <MessageCharts numbers={numbers} />}
           {seesWebhooks && (
             <>
               <Chart

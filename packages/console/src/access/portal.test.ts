@@ -77,6 +77,8 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'GET /console/failures',
     'GET /console/usage',
     'GET /console/agents',
+    'GET /console/agents/:agent',
+    'POST /console/agents/:agent',
     'POST /console/agents/:agent/:action{start|stop}',
     'GET /console/agents/:agent/delete',
     'POST /console/agents/:agent/delete',

@@ -182,29 +182,32 @@ function NumberTable({
   return <DataTable labelledBy={id} rows={rows} columns={columns} />
 }
 
-/** Draws a webhook's attempts in a row of a table. */
+/** Draws a webhook's attempts or an agent's messages in a row of a table. */
 export function Sparkline({
   good,
   bad,
+  name = 'accepted',
 }: {
   readonly good: readonly number[]
   readonly bad: readonly number[]
+  /** Of the good ones. */
+  readonly name?: string
 }) {
   const series: readonly Series[] = [
-    { name: 'accepted', tone: 'good', values: good },
+    { name, tone: 'good', values: good },
     { name: 'failed', tone: 'bad', values: bad },
   ]
   const top = Math.max(1, ...sums(series, good.length))
-  const [accepted = 0, failed = 0] = series.map(({ values }) => sumOf(values))
+  const text = `${sumOf(good)} ${name}, ${sumOf(bad)} failed`
   return (
     <svg
       class="spark"
       viewBox={`0 0 ${good.length} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${accepted} accepted, ${failed} failed`}
+      aria-label={text}
     >
-      <title>{`${accepted} accepted, ${failed} failed`}</title>
+      <title>{text}</title>
       <line x1="0" y1={HEIGHT} x2={good.length} y2={HEIGHT} class="base" />
       {Array.from({ length: good.length }, (_, i) => bars(series, i, top))}
     </svg>

@@ -1,4 +1,4 @@
-import type { Instant, MessagingService, ProjectStats } from '@org/agent-messaging-core'
+import type { Agent, Instant, MessagingService, ProjectStats } from '@org/agent-messaging-core'
 import type { AllCounts, Backlog, StatsRow } from '@org/agent-messaging-core/host'
 import type { Series } from './charts.js'
 import { formatDuration } from './parts.js'
@@ -14,11 +14,14 @@ export const RANGES = {
 } as const
 export type Range = keyof typeof RANGES
 
-/** The counts of a project and of its webhooks, or of one, since an instant, and its open work. */
-export type Counted = {
+/** The counts of a project or of an agent since an instant. */
+type CountedMessages = {
   readonly since: Instant
   readonly now: Instant
-  readonly project: ProjectStats
+  readonly messages: ProjectStats
+}
+/** The counts of a project and of its webhooks, or of one, since an instant, and its open work. */
+export type Counted = CountedMessages & {
   readonly webhooks: ProjectStats
   readonly backlog: Backlog
 }
@@ -29,21 +32,36 @@ export async function readCounts(
   range: Range,
   webhookId?: string,
 ) {
-  const { step, stepMs, bars, merged } = RANGES[range]
-  const now = service.host.now()
-  const barMs = stepMs * merged
-  const since = (Math.floor(now / barMs) - bars + 1) * barMs
-  const asked = { projectId, step, from: since, to: now }
-  const project = await service.stats(asked)
+  const asked = { projectId, ...stepsOf(service.host.now(), range) }
+  const messages = await service.stats(asked)
   const webhooks = await service.stats({ ...asked, by: 'webhook', id: webhookId })
   const backlog = await service.backlog({ projectId })
-  return { since, now, project, webhooks, backlog } satisfies Counted
+  return { since: asked.from, now: asked.to, messages, webhooks, backlog } satisfies Counted
+}
+
+export async function readCountsOfAgent(
+  service: MessagingService,
+  { projectId, id }: Agent,
+  range: Range,
+) {
+  const asked = { projectId, ...stepsOf(service.host.now(), range) }
+  const messages = await service.stats({ ...asked, by: 'agent', id })
+  return { since: asked.from, now: asked.to, messages } satisfies CountedMessages
+}
+
+function stepsOf(now: Instant, range: Range) {
+  const { step, stepMs, bars, merged } = RANGES[range]
+  const barMs = stepMs * merged
+  return { step, from: (Math.floor(now / barMs) - bars + 1) * barMs, to: now }
 }
 
 export type Numbers = ReturnType<typeof numbersOf>
 
 /** Turns counts into one number for every bar, also for empty ones. */
-export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
+export function numbersOf(
+  { since, messages, webhooks }: CountedMessages & Partial<Counted>,
+  range: Range,
+) {
   const { stepMs, bars, merged } = RANGES[range]
   const barMs = stepMs * merged
   const at = Array.from({ length: bars }, (_, i) => since + i * barMs)
@@ -63,8 +81,8 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
     good: perBar(rows, accepted),
     bad: perBar(rows, refused),
   })
-  const { rows, total } = project
-  const rowsOf = Map.groupBy(webhooks.rows, ({ id }) => id)
+  const { rows, total } = messages
+  const rowsOf = Map.groupBy(webhooks?.rows ?? [], ({ id }) => id)
   const { good, bad } = byOutcome(rows)
   return {
     at,

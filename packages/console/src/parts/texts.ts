@@ -38,6 +38,7 @@ const notices: Readonly<Record<string, string>> = {
   undone: 'Your session has ended, so nothing was done. Sign in and try again.',
   started: 'The agent is starting.',
   stopped: 'The agent is stopping. Current runs finish, and waiting messages keep waiting.',
+  agentChanged: 'The changes were saved.',
   agentDeleted: 'The agent was deleted with its sessions and messages.',
   sessionErased: 'The session was erased with its messages.',
   webhookChanged: 'The changes were saved. They apply to the next request.',

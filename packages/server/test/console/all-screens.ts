@@ -22,6 +22,8 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '?range=24h',
     '/failures',
     '/agents',
+    '/agents/support',
+    '/agents/triage?range=7d',
     '/conversations/sessions?agent=support',
     '/sessions/support?session=order-4711',
     '/sessions/support?session=order-4712',

@@ -47,6 +47,7 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
           '/agents',
           '/conversations/sessions',
           `/conversations/sessions?agent=${name}`,
+          `/agents/${name}`,
           `/agents/${name}/delete`,
           '/webhooks',
           `/webhooks/${id}`,
