@@ -7,8 +7,8 @@ import { showFound } from './parts/layout.js'
 import type { Sheet } from './parts/sheet.js'
 
 const MOST_ROWS = 100_000
-/** A page of a filter can have no rows. */
-const MOST_PAGES = 10_000
+/** A page can have few rows, or none, if a filter looks at many. */
+const MOST_PAGES = 2_000
 /** The list of an address, and its project on the operator's pages. */
 const LIST = /^\/console\/(?:(projects)\/(?:([^/]+)\/)?)?([^/]+)/
 
