@@ -50,11 +50,6 @@ export const runPass =
     let maintained: Maintained | undefined
     let isRecovered = false
 
-    /** An attempt can be the one that a recovery tries first. */
-    const lookForRecoveries = () => {
-      isRecovered = false
-    }
-
     function follow(work: Promise<void>): void {
       underWay.add(work)
       void work.then(() => {
@@ -73,13 +68,13 @@ export const runPass =
       nap = new AbortController()
       maintained = maintained?.isDone ? MAINTAINED : await d.maintenance.tick()
       const { isDone, ...rows } = maintained
-      isRecovered ||= (await d.recoveryRunner.tick()).isDone
+      if (!isRecovered || d.recoveryRunner.isTrying)
+        isRecovered = (await d.recoveryRunner.tick()).isDone
       await d.inputDeadlines.tick()
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
-      const sent = attempts.map((work) => work.then(lookForRecoveries))
-      for (const work of [...runs, ...sent, ...(await d.eventListeners.tick())]) follow(work)
+      for (const work of [...runs, ...attempts, ...(await d.eventListeners.tick())]) follow(work)
       // Work that ended in this round can have made other work due.
       const isTidy = isDone && isRecovered
       if (underWay.size === 0 && isTidy && !nap.signal.aborted) break

@@ -7,6 +7,8 @@ import { chain, type Chained } from '../pacing/chain.js'
 
 /** Does the pages of running recoveries, and settles the others. Any number of processes can do so at the same time. */
 export type RecoveryRunner = {
+  /** True if an attempt that ends soon can be the one that a recovery tries first. */
+  readonly isTrying: boolean
   wake(): void
   /** Does the next page. Returns its recovery, or undefined if no page is left. */
   advance(): Chained<RecoveryTask | undefined>
@@ -33,7 +35,8 @@ export function createRecoveryRunner(
 ): RecoveryRunner {
   /** A recovery waits for its first attempt. Elapsed time. */
   let triesUntil = -Infinity
-  const intervalMs = () => (d.clock.elapsed() < triesUntil ? TRY_INTERVAL_MS : INTERVAL_MS)
+  const isTrying = () => d.clock.elapsed() < triesUntil
+  const intervalMs = () => (isTrying() ? TRY_INTERVAL_MS : INTERVAL_MS)
   const loop = createLoop(d, 'recoveries', intervalMs, tick)
 
   const advance = (): Chained<RecoveryTask | undefined> =>
@@ -79,5 +82,14 @@ export function createRecoveryRunner(
     return { isDone: false }
   }
 
-  return { wake: loop.wake, advance, tick, start: loop.start, stop: loop.stop }
+  return {
+    get isTrying() {
+      return isTrying()
+    },
+    wake: loop.wake,
+    advance,
+    tick,
+    start: loop.start,
+    stop: loop.stop,
+  }
 }

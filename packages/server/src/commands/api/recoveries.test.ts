@@ -32,6 +32,17 @@ it.each([
   expect(await holdsOf(clientOf(WEBHOOKS), recovery satisfies Partial<Recovery>)).toBe(text)
 })
 
+it('the progress names three webhooks, cut and without control characters', async () => {
+  const webhook = { description: `\u001B[31m${'x'.repeat(1_000)}`, enabled: true, paused: true }
+  const text = await holdsOf(clientOf(Array.from({ length: 99 }, () => webhook)), {
+    waiting: 1,
+    filter,
+  })
+  expect(text).not.toContain('\u001B')
+  expect(text.match(/x… is paused/g)).toHaveLength(3)
+  expect(text.length).toBeLessThan(300)
+})
+
 it('the progress of a recovery goes on without its webhook', async () => {
   const recovery = { waiting: 1, filter: { ...filter, webhookId: 'b' } }
   expect(await holdsOf(clientOf([]), recovery)).toBe('')

@@ -6,7 +6,8 @@ import { firstOf } from '../backend.js'
 import { orRefusal } from '../client-error.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { localTime, loggedProgress } from '../output.js'
-import { detailOf } from './attempt-text.js'
+import { printable } from '../../terminal.js'
+import { detailOf, startOf } from './attempt-text.js'
 import { stateOf } from './webhook-row.js'
 
 export type WaitOption = { readonly wait?: true }
@@ -89,7 +90,7 @@ function progressOf({ status, matched, ...counts }: Recovery) {
     : `${count(matched)} deliveries found, ${count(redelivered)} of them are due again`
 }
 
-/** Names the webhooks that keep deliveries, if a delivery waits. */
+/** Names up to three webhooks that keep deliveries, if a delivery waits. */
 export async function holdsOf(
   { webhooks }: Pick<Client, 'webhooks'>,
   { waiting, filter }: Pick<Recovery, 'waiting' | 'filter'>,
@@ -103,9 +104,9 @@ export async function holdsOf(
   const held = (await reading.catch(() => [])).flatMap((webhook) => {
     const { description, url, circuit } = webhook
     const state = circuit === 'open' ? 'backing off' : stateOf(webhook)
-    return state === 'enabled' ? [] : `; ${description ?? url} is ${state}`
+    return state === 'enabled' ? [] : `; ${startOf(description ?? url, 60)} is ${state}`
   })
-  return held.join('')
+  return printable(held.slice(0, 3).join(''))
 }
 
 export function recoveryText(recovery: Recovery): string {
