@@ -1,4 +1,5 @@
 import axe, { type Result } from 'axe-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
 import { screensOf } from './all-screens.js'
@@ -8,6 +9,56 @@ let browser: DemoBrowser
 
 /** The rules of axe that depend on colors. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
+const MODES = [
+  { colorScheme: 'light', rules: undefined },
+  { colorScheme: 'dark', rules: COLOR_RULES },
+] as const
+const WIDTHS = [830, 390, 320]
+const WIDE = { width: 1280, height: 800 }
+
+/** Finds the boxes that need horizontal scrolling. */
+const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
+
+/** Waits for the colors of another mode. */
+const SETTLED = `Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished)).then(() => undefined)`
+
+const HEADER = `document.querySelector('header').offsetHeight`
+
+/** Returns the accessibility faults of the page in light and dark mode. */
+async function faultsOf(page: Page): Promise<object[]> {
+  const faults: object[] = []
+  await page.evaluate(axe.source)
+  for (const { colorScheme, rules } of MODES) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(SETTLED)
+    // The results without faults are megabytes.
+    const options = { runOnly: rules, resultTypes: ['violations'] }
+    const run = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
+    const violations = await page.evaluate<Result[]>(run)
+    faults.push(
+      ...violations.map(({ id, nodes }) => ({
+        colorScheme,
+        id,
+        nodes: nodes.map(({ html, any }) => [html, any[0]?.message]),
+      })),
+    )
+  }
+  return faults
+}
+
+async function expectToFit(page: Page, path: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 640 })
+    const name = `${path} at ${width} pixels`
+    expect(
+      await page.evaluate<number>('document.documentElement.scrollWidth'),
+      name,
+    ).toBeLessThanOrEqual(width)
+    if (width > 400) continue
+    expect(await page.evaluate<string[]>(SCROLLED), name).toEqual([])
+    expect(await page.evaluate<number>(HEADER), name).toBeLessThanOrEqual(64)
+  }
+}
 
 describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
@@ -15,34 +66,76 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
   }, 3 * TIMEOUT_MS)
   afterAll(() => browser.close())
 
-  it.concurrent.each([
-    { colorScheme: 'light', rules: undefined },
-    { colorScheme: 'dark', rules: COLOR_RULES },
-  ] as const)(
-    'has no accessibility faults in $colorScheme mode',
-    async ({ colorScheme, rules }) => {
-      const faults: object[] = []
-      // The results without faults are megabytes.
-      const options = { runOnly: rules, resultTypes: ['violations'] }
-      const run = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
-      await browser.signedIn(
-        async (page) => {
-          for (const path of [...(await screensOf(browser)), browser.docs]) {
-            await page.goto(path)
-            await page.evaluate(axe.source)
-            const violations = await page.evaluate<Result[]>(run)
-            faults.push(
-              ...violations.map(({ id, nodes }) => ({
-                path,
-                id,
-                nodes: nodes.map(({ html, any }) => [html, any[0]?.message]),
-              })),
-            )
-          }
-        },
-        { colorScheme },
-      )
-      expect(faults).toEqual([])
+  // Loading a screen takes longer than checking it, so one visit checks all. Two pages visit half
+  // of the screens each.
+  it.concurrent.each([0, 1])(
+    'has no accessibility faults in light and dark mode, and fits small widths (half %i)',
+    async (half) => {
+      await browser.signedIn(async (page) => {
+        const screens = (await screensOf(browser)).filter((_, at) => at % 2 === half)
+        for (const path of screens) {
+          await page.setViewportSize(WIDE)
+          await page.goto(path)
+          expect(await faultsOf(page), path).toEqual([])
+          await expectToFit(page, path)
+        }
+      })
     },
   )
+
+  it('and the reference of the API have no accessibility faults', async () => {
+    await browser.signedIn(async (page) => {
+      await page.goto(browser.docs)
+      expect(await faultsOf(page)).toEqual([])
+    })
+  })
+
+  it('fits a width of 360 pixels despite long words', async () => {
+    const { projectId, service } = browser.demo
+    const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
+    const agent = { projectId, name, runtime: { kind: 'http' } }
+    await service.agents.create(agent)
+    const hook = { projectId, url: 'https://crm.example.com/', events: ['*'] as const, description }
+    const { id } = (await service.webhooks.create(hook)).webhook
+    await browser.signedIn(
+      async (page) => {
+        for (const path of [
+          '/agents',
+          '/conversations/sessions',
+          `/conversations/sessions?agent=${name}`,
+          `/agents/${name}`,
+          `/agents/${name}/delete`,
+          '/webhooks',
+          `/webhooks/${id}`,
+        ]) {
+          await page.goto(browser.at(path))
+          expect(
+            await page.evaluate<number>('document.documentElement.scrollWidth'),
+            path,
+          ).toBeLessThanOrEqual(360)
+        }
+      },
+      { viewport: { width: 360, height: 640 } },
+    )
+  })
+
+  it.each([320, 390])('folds the menu and the filter at %i pixels', async (width) => {
+    await browser.signedIn(
+      async (page) => {
+        await page.goto(browser.at('/deliveries?answer=5xx'))
+        const filter = page.locator('#filter')
+        expect(await filter.isVisible()).toBe(false)
+        await page.getByRole('button', { name: 'Filter (1)' }).click()
+        await filter.getByLabel('Status').selectOption('exhausted')
+        await filter.getByRole('button', { name: 'Filter' }).click()
+        await page.waitForURL(/status=exhausted/)
+        const menu = page.getByRole('navigation', { name: 'Main' })
+        expect(await menu.isVisible()).toBe(false)
+        await page.getByRole('button', { name: 'Menu' }).click()
+        await menu.getByRole('link', { name: 'Webhooks' }).click()
+        await page.waitForURL(browser.at('/webhooks'))
+      },
+      { viewport: { width, height: 640 } },
+    )
+  })
 })
