@@ -24,6 +24,7 @@ import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './access/projects.js'
 import { idIn, servePortal } from './access/portal.js'
 import { portalRoutes } from './access/portal-link.js'
+import { peopleRoutes } from './messages/people.js'
 import { questionRoutes } from './messages/question-pages.js'
 import { recoverRoutes } from './deliveries/recover.js'
 import { searchRoutes } from './search.js'
@@ -180,6 +181,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))
     .route('/', questionRoutes(d))
+    .route('/', peopleRoutes(d))
     .route('/', liveRoutes(d))
     .route('/', sessionRoutes(d))
     .route('/', confirmRoutes(d))

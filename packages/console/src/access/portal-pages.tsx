@@ -7,10 +7,10 @@ export const PORTAL = `${BASE}/portal`
 /** The pages that each permission opens, by the first part of the path behind `BASE`. */
 const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly string[]>> = {
   'project:webhooks': ['webhooks', 'deliveries', 'recover', 'recoveries', 'search'],
-  'project:message': ['conversations', 'sessions', 'messages', 'questions', 'search'],
+  'project:message': ['conversations', 'sessions', 'messages', 'questions', 'people', 'search'],
 }
 /** Only the platform decides to erase a customer's data. */
-const NEVER = /^\/console\/sessions\/[^/]+\/erase$/
+const NEVER = /^\/console\/(?:sessions\/[^/]+|people)\/erase$/
 
 /** Tells whether a portal session can open a page. A new page is closed until `PAGES` names it. */
 export const isPortalPath = (path: string, permissions: PortalSession['permissions']): boolean => {

@@ -67,12 +67,12 @@ export const messageColumns = (names: AgentNames): Columns<FoundMessage> => ({
   Sent: { at: ({ message }) => message.createdAt },
 })
 
-/** Links to the messages on behalf of an end user. */
+/** Links to the page of an end user. */
 export const Person = ({ principal }: { readonly principal: Message['executionPrincipal'] }) =>
   principal.type === 'service' ? (
     <>the service</>
   ) : (
-    <a href={messagesPath({ user: principal.endUserId })}>
+    <a href={personPath(principal.endUserId)}>
       <bdi>{principal.endUserId}</bdi>
     </a>
   )
@@ -129,6 +129,12 @@ export const searchOf = (
   createdAfter: from,
   createdBefore: to,
 })
+
+export const PEOPLE = `${BASE}/people`
+
+/** The id is part of the query. Browsers and proxies change paths with `..` or a slash. */
+export const personPath = (id: string): string =>
+  `${PEOPLE}?${new URLSearchParams({ id }).toString()}`
 
 export const CONVERSATIONS = `${BASE}/conversations`
 

@@ -86,7 +86,7 @@ function questionsPage(c: PageRequest, { service }: ConsoleDeps) {
           />
         </>
       ),
-      columns: columnsFor(names),
+      columns: questionColumns(names),
       next: 'Later deadlines',
       empty: (
         <Empty title={isFiltered ? 'No open questions match' : 'No open questions'}>
@@ -188,7 +188,8 @@ async function answeredOf(c: PageRequest, { service }: ConsoleDeps) {
   return { data, nextCursor: log.nextCursor }
 }
 
-const columnsFor = (names: AgentNames): Columns<Message> => ({
+/** Open questions, with the name of the agent if it is known. */
+export const questionColumns = (names: AgentNames): Columns<Message> => ({
   Question: {
     class: 'any',
     cell: (message) => (

@@ -40,6 +40,7 @@ const notices: Readonly<Record<string, string>> = {
   stopped: 'The agent is stopping. Current runs finish, and waiting messages keep waiting.',
   agentChanged: 'The changes were saved.',
   agentDeleted: 'The agent was deleted with its sessions and messages.',
+  personErased: 'The messages of this person were erased, with their deliveries.',
   sessionErased: 'The session was erased with its messages.',
   webhookChanged: 'The changes were saved. They apply to the next request.',
   webhookDeleted: 'The webhook was deleted, and its waiting deliveries were cancelled.',

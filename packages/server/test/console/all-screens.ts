@@ -34,6 +34,8 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '/sessions/support/erase?session=order-4711',
     `/webhooks/${webhook(1)}/edit`,
     '/conversations',
+    '/people?id=customer-1837',
+    '/people/erase?id=customer-1837',
     '/conversations?state=failed',
     `/messages/${await messageOf('order-4712')}`,
     `/messages/${await messageOf('order-4711')}`,
