@@ -201,7 +201,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     const filterNow = async () => (await service.webhooks.get(ref)).filter
     await browser.signedIn(async (page) => {
       await page.goto(at(`/webhooks/${ref.webhookId}/edit`))
-      await page.getByText('Filter', { exact: true }).click()
+      await page.getByText('Order, filter, limits and retries').click()
       await page.getByLabel('Only events of the agent').fill('support')
       await page.getByLabel('Only sessions that start with').fill('order-')
       await page.getByLabel('Only messages with this metadata').fill('plan = pro\nsize exists')
