@@ -19,7 +19,7 @@ import { cronRoutes, healthRoutes, metricsRoutes } from './routes/operator.js'
 import { portalRoutes } from './routes/portal-links.js'
 import { principalRoutes } from './routes/principals.js'
 import { projectKeyRoutes, projectRoutes } from './routes/projects.js'
-import { recoveryDecisionRoutes, recoveryRoutes } from './routes/recoveries.js'
+import { recoveryDecisionRoutes, recoveryRoutes, retryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
 import { sessionTokenRoutes } from './routes/session-tokens.js'
@@ -48,6 +48,7 @@ const ROUTES = [
   deliveryRoutes,
   eventRoutes,
   recoveryRoutes,
+  retryRoutes,
   recoveryDecisionRoutes,
   principalRoutes,
   keyRoutes,

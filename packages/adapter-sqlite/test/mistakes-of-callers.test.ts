@@ -63,6 +63,12 @@ const inputs = {
     stream: { ...OF_MESSAGE, lastEventId: '1' },
     cancel: OF_MESSAGE,
     retry: OF_MESSAGE,
+    retryFailed: {
+      ...OF_AGENT,
+      errorCode: 'RUNTIME_ERROR',
+      createdAfter: 1,
+      createdBefore: 2,
+    },
     setMetadata: { ...OF_MESSAGE, metadata: {} },
   },
   hooks: {

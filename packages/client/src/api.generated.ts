@@ -2010,7 +2010,7 @@ export interface components {
        * @description Present if the status is `failed`.
        * @enum {string}
        */
-      readonly failure?: 'webhook_deleted'
+      readonly failure?: 'webhook_deleted' | 'agent_deleted'
       readonly filter: components['schemas']['RecoveryFilter']
       /** @description Deliveries that match the filter so far. */
       readonly matched: number
@@ -2037,6 +2037,24 @@ export interface components {
       readonly event?: components['schemas']['EventType']
       readonly status: components['schemas']['DeliveryStatusFilter']
       readonly lastAnswer?: components['schemas']['ResponseClass']
+      /**
+       * Format: uuid
+       * @description Of a retry of failed messages.
+       */
+      readonly agentId?: string
+      /** @enum {string} */
+      readonly errorCode?:
+        | 'RUNTIME_ERROR'
+        | 'RUNTIME_TIMEOUT'
+        | 'RUNTIME_LOST'
+        | 'RUNTIME_EXITED'
+        | 'RUNTIME_UNHEALTHY'
+        | 'RESPONSE_INVALID'
+        | 'CANCELLED'
+        | 'QUESTION_INVALID'
+        | 'INPUT_EXPIRED'
+        | 'INPUT_WITHDRAWN'
+        | 'INPUT_MISMATCH'
       /** Format: date-time */
       readonly createdAfter?: string
       /** Format: date-time */
@@ -2046,6 +2064,40 @@ export interface components {
       readonly data: readonly components['schemas']['Recovery'][]
       /** @description Send it as `?cursor=`. Null on the last page. */
       readonly nextCursor: string | null
+    }
+    /**
+     * @example {
+     *       "createdAfter": "2026-11-01T00:00:00Z"
+     *     }
+     */
+    readonly NewRetry: {
+      /**
+       * @description Only messages that failed with this error.
+       * @enum {string|null}
+       */
+      readonly errorCode?:
+        | 'RUNTIME_ERROR'
+        | 'RUNTIME_TIMEOUT'
+        | 'RUNTIME_LOST'
+        | 'RUNTIME_EXITED'
+        | 'RUNTIME_UNHEALTHY'
+        | 'RESPONSE_INVALID'
+        | 'CANCELLED'
+        | 'QUESTION_INVALID'
+        | 'INPUT_EXPIRED'
+        | 'INPUT_WITHDRAWN'
+        | 'INPUT_MISMATCH'
+        | null
+      /**
+       * Format: date-time
+       * @description Inclusive.
+       */
+      readonly createdAfter?: string | null
+      /**
+       * Format: date-time
+       * @description Exclusive.
+       */
+      readonly createdBefore?: string | null
     }
     /** @description Counts of the rows that this request looked at. */
     readonly PrincipalTraces: {

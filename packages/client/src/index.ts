@@ -42,6 +42,7 @@ export type {
   NewSessionToken,
   NewRecovery,
   TestEvent,
+  NewRetry,
   NewWebhook,
   OpenInput,
   PeopleToday,

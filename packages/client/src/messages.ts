@@ -10,6 +10,8 @@ import type {
   MessageState,
   NewInputAnswer,
   NewMessage,
+  NewRetry,
+  Recovery,
   SendOptions,
   Sent,
   Story,
@@ -118,7 +120,17 @@ export function messagesOf(http: Http) {
       http.repeatable('POST', path(agent, `${segment(messageId)}/input`), answer),
     cancel: (agent: string, messageId: string): Promise<Message> =>
       http.repeatable('POST', path(agent, `${segment(messageId)}/cancel`)),
-    retry: (agent: string, messageId: string): Promise<Message> =>
-      http.post(path(agent, `${segment(messageId)}/retry`)),
+    ...retriesOf(http, path),
   }
 }
+
+const retriesOf = (http: Http, path: (agent: string, rest?: string) => string) => ({
+  retry: (agent: string, messageId: string): Promise<Message> =>
+    http.post(path(agent, `${segment(messageId)}/retry`)),
+  /**
+   * Starts a task that retries an agent's failed messages. Follow it with `recoveries.get`, which
+   * needs the permission `project:webhooks` or `project:read`.
+   */
+  retryFailed: (agent: string, filter: NewRetry = {}): Promise<Recovery> =>
+    http.post(`/v1/agents${segment(agent)}/retry-failed`, filter),
+})

@@ -76,6 +76,7 @@ export type DeliveryFilter = {
 }
 /** Selects exhausted deliveries of all webhooks, unless a field says otherwise. */
 export type NewRecovery = Schemas['NewRecovery']
+export type NewRetry = Schemas['NewRetry']
 export type Recovery = Schemas['Recovery']
 export type TestEvent = Schemas['TestEvent']
 

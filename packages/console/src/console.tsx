@@ -27,6 +27,7 @@ import { portalRoutes } from './access/portal-link.js'
 import { peopleRoutes } from './messages/people.js'
 import { questionRoutes } from './messages/question-pages.js'
 import { recoverRoutes } from './deliveries/recover.js'
+import { retryFailedRoutes } from './messages/retry-failed.js'
 import { searchRoutes } from './search.js'
 import { sessionRoutes } from './messages/sessions.js'
 import { requireSession, requireShownProject, signInRoutes } from './access/sign-in.js'
@@ -183,6 +184,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', questionRoutes(d))
     .route('/', peopleRoutes(d))
     .route('/', liveRoutes(d))
+    .route('/', retryFailedRoutes(d))
     .route('/', sessionRoutes(d))
     .route('/', confirmRoutes(d))
     .route('/', deletionRoutes(d))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { scene } from '../test/scene.js'
+import { ORIGIN, scene } from '../test/scene.js'
 
 it('the page of failures shows what fails and why, and only what the key can see', async () => {
   const { get, signIn, service, projectId, sender, clock } = await scene()
@@ -27,4 +27,33 @@ it('the page of failures shows what fails and why, and only what the key can see
   const ofWebhooks = await page(await signIn(key))
   expect(ofWebhooks).toContain('https://crm.example/')
   expect(ofWebhooks).not.toContain('is busy')
+})
+
+it('the failed messages of an agent are retried from their list, with a page of the progress', async () => {
+  const { get, post, signIn, service, projectId, clock } = await scene()
+  const sent = { projectId, agent: 'bot', sessionId: 's', message: 'fail' }
+  await service.messages.send(sent)
+  await clock.advance(100)
+  const cookie = await signIn()
+  const agent = await service.agents.get({ projectId, agent: 'bot' })
+  const text = async (path: string) => (await get(path, cookie)).text()
+  expect(await text('/console/conversations?state=failed')).not.toContain('Retry all of these')
+  const list = await text('/console/conversations?state=failed&agent=bot')
+  expect(list).toContain('href="/console/agents/bot/retry?"')
+  expect(await text('/console/conversations?state=failed&agent=bot&user=u')).not.toContain(
+    '/retry?',
+  )
+  const path = `/console/agents/${agent.id}/retry`
+  expect(await text(path)).toContain(
+    '1 message</a> of the agent <strong>bot</strong> is failed now.',
+  )
+  const headers = { origin: ORIGIN, cookie }
+  expect((await post(path, { error: 'LOST' }, headers)).status).toBe(400)
+  const started = await post(path, { error: 'RUNTIME_ERROR', from: '2020-01-01T00:00' }, headers)
+  const recovery = started.headers.get('location') ?? ''
+  await clock.advance(100)
+  const shown = await text(recovery)
+  expect(shown).toContain('<h1>Retry failed messages</h1>')
+  expect(shown).toContain('0 of 1 answered')
+  expect(shown).toContain('Failed again')
 })

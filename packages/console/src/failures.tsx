@@ -2,11 +2,13 @@ import type { Failure } from '@org/agent-messaging-core/host'
 import { newRoutes, type ConsoleDeps } from './context.js'
 import { BASE } from './options.js'
 import { messagePath, messagesPath, sessionsPath } from './messages/message-table.js'
+import { retryPath } from './messages/retry-failed.js'
 import { can, projectIn } from './parts/input.js'
 import { deliveriesPath, recoverPath } from './parts/filter.js'
 import { showFound } from './parts/layout.js'
 import { formatCount, FullTime, Status } from './parts/parts.js'
 import { type Columns, Empty, listPage } from './parts/table.js'
+import { useView } from './parts/zone.js'
 
 /** Shows what fails now, and what failed in the last 24 hours. */
 export const failureRoutes = ({ service }: ConsoleDeps) =>
@@ -92,14 +94,16 @@ const columns: Columns<Failure> = {
           Recover
         </a>
       ) : (
-        <a class="button" href={listOf(failure)}>
-          Show messages
-        </a>
+        can(useView().c, 'messages.retryFailed') && (
+          <a class="button" href={retryPath(failure.id, { from: failure.countedFrom })}>
+            Retry
+          </a>
+        )
       ),
   },
 }
 
 const listOf = ({ subject, id, countedFrom }: Failure) =>
   subject === 'agent'
-    ? messagesPath({ state: 'failed', from: countedFrom })
+    ? messagesPath({ agent: id, state: 'failed', from: countedFrom })
     : deliveriesPath({ webhook: id, answer: 'failed', from: countedFrom })

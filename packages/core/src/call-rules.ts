@@ -132,6 +132,7 @@ const CHECKS: Grouped = {
     stream: { ...MESSAGE, lastEventId: TEXT },
     cancel: MESSAGE,
     retry: MESSAGE,
+    retryFailed: AGENT,
     setMetadata: MESSAGE,
   },
   hooks: { set: MESSAGE, list: MESSAGE, delete: { ...MESSAGE, name: ID } },

@@ -110,7 +110,13 @@ export {
   type RetryPolicy,
 } from './domain/webhooks/delivery.js'
 export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'
-export { recoverySettings, type RecoverySettings } from './domain/webhooks/recovery.js'
+export {
+  RECOVERY_FAILURES,
+  recoverySettings,
+  retrySettings,
+  type RecoverySettings,
+  type RetrySettings,
+} from './domain/webhooks/recovery.js'
 export { sendingSettings } from './domain/webhooks/sending.js'
 export {
   filterLimits,

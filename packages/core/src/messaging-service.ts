@@ -28,6 +28,7 @@ import type { SubscribableEvent } from './domain/webhooks/event.js'
 import type { ReadWebhook, Webhook } from './domain/webhooks/webhook.js'
 import type {
   CancelMessageError,
+  RetryFailedInput,
   RetryMessageError,
   SetMetadataInput,
 } from './messages/change-messages.js'
@@ -241,6 +242,14 @@ interface MessageCalls {
    * id, its principal and its idempotency key.
    */
   retry(ref: MessageRef & ByActor & ByAccess): AnswerOf<Message, RetryMessageError>
+  /**
+   * Starts a task that retries all failed messages of an agent, the oldest first and each once. The
+   * task survives crashes. It waits while the agent does not run, and for room in full sessions.
+   * `recoveries` has its progress.
+   */
+  retryFailed(
+    input: RetryFailedInput,
+  ): Answer<Recovery, Invalid | Refusal<'agent_not_found' | 'too_many_recoveries'>>
   /** Replaces the metadata of a message. Events that were committed before keep theirs. */
   setMetadata(input: SetMetadataInput): AnswerOf<Message, GetMessageError | Invalid>
 }

@@ -11,6 +11,7 @@ import {
   agentSettings,
   apiKeySettings,
   recoverySettings,
+  retrySettings,
   shownAgent,
   shownCreatedAgent,
   shownCreatedKey,
@@ -163,6 +164,10 @@ export const CALLS = {
     stream: { fields: { ...message, ...access, lastEventId: true }, shown: shownStream },
     cancel: changedMessage,
     retry: changedMessage,
+    retryFailed: {
+      fields: { ...agent, ...actor, ...fieldsOf(retrySettings) },
+      shown: shownRecovery,
+    },
     setMetadata: { fields: { ...message, metadata: true }, shown: shownMessage },
   },
   inputs: {

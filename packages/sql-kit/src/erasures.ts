@@ -1,7 +1,8 @@
 import type { SessionErasure, SessionsOf } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { atMost } from './dialect.js'
-import { one, run, sql, type Operation } from './operation.js'
+import { all, one, run, sql, type Operation } from './operation.js'
+import { LEAVING, leaveMessages, type Leaver } from './retried-messages.js'
 
 // To erase messages, a store first gives their session an owner that is not an agent. Readers find
 // messages only by the agent of their session. So an erasure of a million rows is one small commit,
@@ -25,12 +26,12 @@ const sessionOf = sql<Owner, Seq>(
     `select seq from ${schema}sessions where agent_id = @owner limit 1 ${lock('update')}`,
 )
 const removeSession = sql<Seq>(({ schema }) => `delete from ${schema}sessions where seq = @seq`)
-const removeMessages = sql<Seq & { readonly limit: number }>(
+const removeMessages = sql<Seq & { readonly limit: number }, Leaver>(
   ({ schema, among }) => `
     delete from ${schema}messages where ${among(
       'seq',
       `select seq from ${schema}messages where session_seq = @seq ${atMost('@limit')}`,
-    )}`,
+    )} returning ${LEAVING}`,
 )
 const agentExists = sql<SessionsOf>(
   ({ schema }) => `select 1 from ${schema}agents where id = @agentId and project_id = @projectId`,
@@ -71,7 +72,9 @@ export function* sweepErasures(limit: number): Operation<number> {
     const session = yield* one(sessionOf, erased)
     if (!session) yield* run(finish, erased)
     else {
-      removed += yield* run(removeMessages, { ...session, limit: limit - removed })
+      const left = yield* all(removeMessages, { ...session, limit: limit - removed })
+      yield* leaveMessages(left)
+      removed += left.length
       if (removed < limit) removed += yield* run(removeSession, session)
     }
   }

@@ -9,7 +9,6 @@ import {
   messageOf,
   messageStateColumns,
   toMessage,
-  type AgentState,
   type Cancellation,
   type Cancelled,
   type InputChange,
@@ -27,21 +26,13 @@ import { appendCounts } from './counts.js'
 import { messageByRef } from './message-lists.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
 import { keepRun } from './past-runs.js'
-import { advance, holdUntil, lockSessionsOf, moveToEnd, skip } from './sessions.js'
+import { agentOf, requeue } from './retried-messages.js'
+import { advance, holdUntil, lockSessionsOf, skip } from './sessions.js'
 
 // Changes of a message by a caller, whether or not a process runs the message.
 
 type Seq = { readonly seq: number }
 
-const agentOf = sql<MessageRef, { readonly state: AgentState['kind']; readonly maxQueued: number }>(
-  // Keeps the agent from being deleted before the commit. Other changes of the agent can happen.
-  ({ schema, lock }) => `
-    select state, max_queued as "maxQueued" from ${schema}agents
-    where id = @agentId and project_id = @projectId ${lock('key share')}`,
-)
-const move = sql<Seq & { readonly position: number }>(
-  ({ schema }) => `update ${schema}messages set position = @position where seq = @seq`,
-)
 const setState = sql<MessageStateColumns & Seq & { readonly attempt: number }>(
   ({ schema }) => `
     update ${schema}messages set attempt = @attempt, ${assignments(MESSAGE_STATE)}
@@ -127,12 +118,8 @@ export const messageChanges = ({ write }: Runner): Pick<MessageStore, 'retry' | 
     if (!row) return undefined
     if (!isRetryable(toMessage(row).state)) return { kind: 'not_retryable' }
     if (agent?.state !== 'running') return { kind: 'agent_not_running' }
-    const position = yield* moveToEnd(row.sessionSeq, now, agent.maxQueued)
-    if (position === undefined) return { kind: 'session_full' }
+    if ((yield* requeue(row, now, agent.maxQueued)) === undefined) return { kind: 'session_full' }
     const state = { kind: 'queued', notBefore: now } as const
-    yield* run(move, { seq: row.seq, position })
-    yield* writeState(row.seq, 0, state)
-    yield* writeInputs(row.seq, undefined)
     yield* record(audit)
     return { kind: 'retried', message: messageOf({ ...row, inputs: null }, state, 0) }
   }),

@@ -11,6 +11,7 @@ import { removedList, removeDeliveries, type RemovedDelivery } from './delivery-
 import { atMost } from './dialect.js'
 import { eraseSession, sweepErasures } from './erasures.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { LEAVING, leaveMessages, type Leaver } from './retried-messages.js'
 import { advance, lockSessionsOf, skip } from './sessions.js'
 
 type Seq = { readonly seq: number }
@@ -32,10 +33,10 @@ export const finishedMessages = sql<Purge, Seq & { readonly sessionSeq: number }
     order by m.open_until ${atMost('@limit')} ${lock('update of s skip locked')}`,
 )
 /** A retry can have changed a final message before the session lock. */
-const removeFinished = sql<Seqs & Pick<Purge, 'finishedBefore'>>(
+const removeFinished = sql<Seqs & Pick<Purge, 'finishedBefore'>, Leaver>(
   ({ schema, oneOf }) => `
     delete from ${schema}messages
-    where ${oneOf('seq', 'seqs', 'bigint')} and finished_at < @finishedBefore`,
+    where ${oneOf('seq', 'seqs', 'bigint')} and finished_at < @finishedBefore returning ${LEAVING}`,
 )
 /** Puts off the other messages, so that the next purges do not look at them again. */
 const putOff = sql<Seqs & { readonly now: Instant }>(
@@ -86,7 +87,9 @@ const byIds = sql<{ readonly ids: readonly string[] }, PrincipalMessage>(
 )
 /** A step locks all its sessions at once, and must not hold them while it waits for one of them. */
 const waitShortly = sql(({ onServer }) => onServer("set local lock_timeout = '1s'"))
-const remove = sql<Seq>(({ schema }) => `delete from ${schema}messages where seq = @seq`)
+const remove = sql<Seq, Leaver>(
+  ({ schema }) => `delete from ${schema}messages where seq = @seq returning ${LEAVING}`,
+)
 
 const endedHook = sql<object, Seq>(
   ({ schema, is, lock }) => `
@@ -104,7 +107,7 @@ function* eraseMessage(
   { seq, sessionSeq, position, headPosition, isOpen }: PrincipalMessage,
   now: Instant,
 ): Operation<void> {
-  yield* run(remove, { seq })
+  yield* leaveMessages(yield* all(remove, { seq }))
   if (isOpen) yield* position === headPosition ? advance(sessionSeq, now) : skip(sessionSeq)
 }
 
@@ -158,7 +161,9 @@ export const messageRemovals = ({ write }: Runner): Pick<MessageStore, Removals>
   purge: write(function* (purge) {
     const rows = yield* all(finishedMessages, purge)
     const seqs = rows.map(({ seq }) => seq)
-    const removed = yield* run(removeFinished, { ...purge, seqs })
+    const left = yield* all(removeFinished, { ...purge, seqs })
+    yield* leaveMessages(left)
+    const removed = left.length
     if (removed < rows.length) yield* run(putOff, { ...purge, seqs })
     const sessions = { seqs: rows.map(({ sessionSeq }) => sessionSeq) }
     yield* run(removeEmpty, sessions)

@@ -4,6 +4,7 @@ import {
   insertList,
   RECOVERY_COLUMNS,
   RECOVERY_UPDATE,
+  RETRY_PAUSE_MS,
   decidedRecovery,
   finishedAtOf,
   recoveryAfterPage,
@@ -25,6 +26,7 @@ import { atMost, type Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { pagesOf, countIn, lockProject, type OfProject } from './pages.js'
 import { redeliver } from './redelivery.js'
+import { retriedCounts, retryPage } from './retried-messages.js'
 
 type Ref = OfProject & { readonly id: string }
 type Columns = Omit<RecoveryRow, 'seq'>
@@ -47,14 +49,17 @@ const counted = ({ schema }: Dialect): string =>
 /** The deliveries that have left a recovery `r`. */
 const left = ({ schema }: Dialect): string =>
   `from ${schema}recovery_leavers l where l.recovery_seq = r.seq`
-const countOpen = (d: Dialect, which: string): string =>
+const countOpen = (d: Dialect, name: 'waiting' | 'failing', which: string): string =>
   `case when r.delivered is not null then 0 else (
-    select count(*) ${counted(d)} and d.state in ('pending', 'sending') and ${which}) end`
-const countEnded = (d: Dialect, state: string): string =>
+    select count(*) ${counted(d)} and d.state in ('pending', 'sending') and ${which})
+    + ${retriedCounts(d)[name]} end as ${name}`
+const ENDED = ['delivered', 'exhausted', 'cancelled'] as const
+const countEnded = (d: Dialect, state: (typeof ENDED)[number]): string =>
   `coalesce(r.${state}, (select count(*) ${counted(d)} and d.state = '${state}') + (
-    select count(*) ${left(d)} and l.state = '${state}')) as ${state}`
+    select count(*) ${left(d)} and l.state = '${state}') + ${retriedCounts(d)[state]}) as ${state}`
 const anOpen = (d: Dialect): string =>
-  `exists (select 1 ${counted(d)} and d.state in ('pending', 'sending'))`
+  `(exists (select 1 ${counted(d)} and d.state in ('pending', 'sending'))
+    or ${retriedCounts(d).anOpen})`
 const whenEnded = (d: Dialect, select: string): string =>
   `case when r.state = 'sending' and not ${anOpen(d)} then (${select}) end`
 /** The tries go from the newest delivery to the oldest. */
@@ -68,10 +73,11 @@ const lastTry = (d: Dialect, column: string): string =>
  */
 const selectCounted = (d: Dialect): string => `
   select r.seq, ${selectList(RECOVERY_COLUMNS, 'r')},
-    ${countOpen(d, 'd.attempt_count <= d.recovery_attempts')} as waiting,
-    ${countOpen(d, 'd.attempt_count > d.recovery_attempts')} as failing,
-    ${['delivered', 'exhausted', 'cancelled'].map((state) => countEnded(d, state)).join()},
-    ${whenEnded(d, `select max(d.finished_at + 0) ${counted(d)}`)} as "lastEndAt",
+    ${countOpen(d, 'waiting', 'd.attempt_count <= d.recovery_attempts')},
+    ${countOpen(d, 'failing', 'd.attempt_count > d.recovery_attempts')},
+    ${ENDED.map((state) => countEnded(d, state)).join()},
+    coalesce(${whenEnded(d, `select max(d.finished_at + 0) ${counted(d)}`)},
+      ${whenEnded(d, retriedCounts(d).lastEndAt)}) as "lastEndAt",
     ${whenEnded(d, `select max(l.finished_at) ${left(d)}`)} as "lastLeftAt",
     ${lastTry(d, 'd.id')} as "triedDeliveryId",
     ${lastTry(d, 'd.recovery_attempts + 1')} as "triedAttempt"
@@ -110,10 +116,14 @@ const forgetLeavers = sql<Purge>(
       where r.delivered is not null and r.finished_at is not null ${atMost('@limit')}`,
     )}`,
 )
-/** The row's lock is the claim of the page. It ends with the commit, or with the connection. */
-const next = sql<object, RecoveryRow>(
+/**
+ * The row's lock is the claim of the page. It ends with the commit, or with the connection. A retry
+ * that waits has its next turn at `last_page_at`, unless the clock was set back.
+ */
+const next = sql<{ readonly now: Instant }, RecoveryRow>(
   (d) => `
     ${select(d)} r where state in ('running', 'trying')
+      and (last_page_at <= @now or last_page_at > @now + ${2 * RETRY_PAUSE_MS})
       and (state = 'running' or not exists (
         select 1 ${counted(d)} and d.state in ('pending', 'sending')
           and d.attempt_count <= d.recovery_attempts))
@@ -206,11 +216,16 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     return decided && toRecovery(decided)
   }),
   advance: write(function* ({ limit, now }) {
-    const row = yield* one(next, {})
+    const row = yield* one(next, { now })
     if (!row) return undefined
     const recovery = toRecoveryTask(row)
     const { id, projectId, filter, cursor, createdAt } = recovery
-    const { webhookId } = filter
+    const { webhookId, agentId } = filter
+    if (agentId !== undefined) {
+      const { waits, ...retried } = yield* retryPage(recovery, row.seq, { limit, now })
+      const task = { id, projectId, filter, createdAt, ...retried }
+      return yield* save(task, waits ? now + RETRY_PAUSE_MS : now)
+    }
     if (webhookId !== undefined && !(yield* one(webhook, { webhookId }))) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return yield* save({ ...recovery, state }, now)

@@ -1,10 +1,17 @@
 import { given } from '@org/agent-messaging-core/runtime'
-import { recoverySettings, shownRecovery } from '@org/agent-messaging-core/host'
+import {
+  RECOVERY_FAILURES,
+  recoverySettings,
+  retrySettings,
+  shownRecovery,
+  type RetrySettings,
+} from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
+import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, refIn } from '../path-id.js'
+import { agentRef, byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
@@ -28,6 +35,12 @@ const newRecovery = fieldsOf(
   examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
 })
 
+const retryFields = requestFields<RetrySettings>(retrySettings)
+const errorCode = z.enum(retrySettings.errorCode.enum)
+const newRetry = fieldsOf(
+  nullAsAbsent({ ...retryFields, errorCode: retryFields.errorCode.meta({ shown: errorCode }) }),
+).meta({ id: 'NewRetry', examples: [{ createdAfter: '2026-11-01T00:00:00Z' }] })
+
 const recoverySchema = z
   .object({
     id: uuid,
@@ -37,13 +50,15 @@ const recoverySchema = z
         '`running` looks for matches. `sending` waits until each delivery is accepted or has failed. ' +
           '`trying` sends one delivery first. `paused`: it was not accepted; continue or cancel.',
       ),
-    failure: z.enum(['webhook_deleted']).optional().describe('Present if the status is `failed`.'),
+    failure: z.enum(RECOVERY_FAILURES).optional().describe('Present if the status is `failed`.'),
     filter: z
       .object({
         webhookId: uuid.optional(),
         event: eventTypeSchema.optional(),
         status: statusFilterSchema,
         lastAnswer: responseClassSchema.optional(),
+        agentId: uuid.optional().describe('Of a retry of failed messages.'),
+        errorCode: errorCode.optional(),
         createdAfter: at.optional(),
         createdBefore: at,
       })
@@ -123,6 +138,30 @@ export const recoveryRoutes = (d: HttpDeps) => {
         (c) => recoveries.get(refIn(c, 'recoveryId')),
       ),
     )
+}
+
+/** Retries of failed messages are recoveries too. */
+export const retryRoutes = (d: HttpDeps) => {
+  const { messages } = d.service
+  const route = routesOf(d, { tag: 'Messages' })
+  return new Hono<Env>().post(
+    '/v1/agents/:id/retry-failed',
+    route(
+      {
+        operationId: 'retryFailedMessages',
+        call: 'messages.retryFailed',
+        summary: 'Retry all failed messages of an agent that match a filter',
+        description:
+          'Starts a task of the server and answers at once. It retries the oldest messages first, each ' +
+          'once. It waits while the agent does not run, and for room in full sessions.',
+        body: newRetry,
+        isBodyOptional: true,
+        refusals: ['agent_not_found', 'too_many_recoveries'],
+        answer: shown('The recovery', recoverySchema, shownRecovery, 202),
+      },
+      (c, filter) => messages.retryFailed(byActor(c, { ...agentRef(c), ...given(filter) })),
+    ),
+  )
 }
 
 export const recoveryDecisionRoutes = (d: HttpDeps) => {

@@ -129,10 +129,11 @@ async function finish(client: pg.Client, tables: readonly FillTable[]): Promise<
   await client.query(`analyze ${tables.map(nameOf).join(', ')}`).catch(() => undefined)
 }
 
-/** Deliveries keep the number of a recovery that was purged. */
+/** Deliveries and messages keep the number of a recovery that was purged. */
 const lastSeq = ({ name }: FillTable): string =>
   name === 'recoveries'
-    ? `greatest(max(seq), (select max(recovery_seq) from ${nameOf({ name: 'deliveries' })}))`
+    ? `greatest(max(seq), (select max(recovery_seq) from ${nameOf({ name: 'deliveries' })}),
+        (select max(recovery_seq) from ${nameOf({ name: 'messages' })}))`
     : 'max(seq)'
 
 /** Sends each value as text, which PostgreSQL converts to the column's type. */

@@ -149,6 +149,8 @@ create table agent_messaging.messages (
   created_at bigint not null,
   -- The message was open at least until then. Only the purge changes it.
   open_until bigint not null,
+  -- The newest recovery that retried the message.
+  recovery_seq bigint,
   -- True if the message neither runs nor has an answer.
   is_idle boolean generated always as (state not in ('running', 'responded')) stored,
   unique (session_seq, position)
@@ -176,6 +178,8 @@ create index messages_correlation
   on agent_messaging.messages (agent_id, "left"(metadata::jsonb ->> 'correlationId', 64), seq)
   where strpos(metadata, '"correlationId"') > 0;
 create index messages_open_until on agent_messaging.messages (open_until);
+create index messages_recovery on agent_messaging.messages (recovery_seq)
+  where recovery_seq is not null;
 
 -- Runs that ended without an answer.
 create table agent_messaging.past_runs (
@@ -329,8 +333,8 @@ create index deliveries_recovery on agent_messaging.deliveries
 create index deliveries_finished on agent_messaging.deliveries (finished_at)
   where finished_at is not null;
 
--- Tasks that redeliver the matches of a filter. A running one continues after the delivery
--- page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
+-- Tasks that redeliver the matches of a filter, or retry an agent's failed messages. A running one
+-- continues after page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
 -- null until the task is settled.
 create table agent_messaging.recoveries (
   seq bigint generated always as identity primary key,
@@ -358,7 +362,7 @@ create index recoveries_paused on agent_messaging.recoveries (last_page_at) wher
 create index recoveries_finished on agent_messaging.recoveries (finished_at)
   where finished_at is not null;
 
--- Deliveries that left their recovery: a newer recovery or a person made them due, or they were
+-- Rows that left their recovery: a newer recovery or a person took them over, or they were
 -- deleted. The settled recovery has their counts.
 create table agent_messaging.recovery_leavers (
   seq bigint generated always as identity primary key,

@@ -6,6 +6,7 @@ import {
 import {
   askingSql,
   deliveryListSql,
+  failedMessages,
   lastReadSql,
   messageListSql,
   openCounts,
@@ -139,6 +140,9 @@ it('questions are found by an index that has their deadlines and ids', () => {
 
 it('a list by state reads only unfinished rows', () => {
   const db = database()
+  expect(planOf(db, failedMessages(dialect))).toContain(
+    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>?)',
+  )
   expect(
     planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' })(dialect)),
   ).toContain('SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)')

@@ -82,6 +82,8 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'POST /console/agents/:agent',
     'POST /console/agents/:agent/:action{start|stop}',
     'GET /console/agents/:agent/delete',
+    'GET /console/agents/:agent/retry',
+    'POST /console/agents/:agent/retry',
     'POST /console/agents/:agent/delete',
     'GET /console/people/erase',
     'POST /console/people/erase',

@@ -12,6 +12,7 @@ import {
   Status,
   Time,
 } from '../parts/parts.js'
+import { messagesPath } from '../messages/message-table.js'
 import { Fields } from '../parts/fields.js'
 import { can } from '../parts/input.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
@@ -143,8 +144,10 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
           </a>
         ),
         State: ({ state }) => <Status {...recoveryLabel[state.kind]} />,
-        Webhook: ({ filter: { webhookId } }) =>
-          webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId),
+        Webhook: ({ filter: { agentId, webhookId } }) => {
+          if (agentId !== undefined) return 'messages of an agent'
+          return webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId)
+        },
         Accepted: {
           class: 'number',
           cell: ({ delivered, redelivered }) =>
@@ -165,6 +168,21 @@ type RecoveryPageProps = {
   readonly total: number | undefined
 }
 
+const OF_DELIVERIES = {
+  title: 'Recover deliveries',
+  accepted: 'accepted',
+  waiting: 'Waiting for their attempt',
+  exhausted: 'Out of retries',
+  back: 'Back to the deliveries',
+}
+const OF_MESSAGES = {
+  title: 'Retry failed messages',
+  accepted: 'answered',
+  waiting: 'Waiting or running',
+  exhausted: 'Failed again',
+  back: 'Back to the messages',
+}
+
 /** Counting more deliveries takes a noticeable time. */
 const QUICK = 10_000
 
@@ -172,7 +190,9 @@ const QUICK = 10_000
 export function RecoveryPage({ recovery, webhook, address, total = 0 }: RecoveryPageProps) {
   const { c, now } = useView()
   const path = pathOf(c)
-  const { id, state, matched, redelivered, createdAt } = recovery
+  const { id, state, matched, redelivered, createdAt, filter } = recovery
+  const isOfMessages = filter.agentId !== undefined
+  const words = isOfMessages ? OF_MESSAGES : OF_DELIVERIES
   const isRunning = state.kind === 'running' || state.kind === 'trying'
   const isOpen = isRunning || state.kind === 'sending'
   const isPaused = state.kind === 'paused'
@@ -187,29 +207,21 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
         ? refreshed('recovery', redelivered > QUICK ? 5_000 : 1_000, path)
         : { id: 'recovery' })}
     >
-      <h1>Recover deliveries</h1>
-      <p role="status" class="big">
-        {formatCount(recovery.delivered)} of {formatCount(redelivered)} accepted
-        {state.kind === 'done' && (
-          <>
-            {' by '}
-            <FullTime at={state.finishedAt} />
-          </>
-        )}
-      </p>
+      <h1>{words.title}</h1>
+      <Result recovery={recovery} accepted={words.accepted} />
       {isOpen && max > 0 && (
         <progress aria-label="Progress" max={max} value={isUnknown ? undefined : value} />
       )}
       <Facts
         isCard={false}
         facts={{
-          Webhook: webhook === '' ? 'all' : <WebhookName webhook={webhook} />,
+          Webhook: !isOfMessages && (webhook === '' ? 'all' : <WebhookName webhook={webhook} />),
           'Its health': isOpen && webhook && <Status {...healthOf(webhook, now)} />,
           Matches: `${formatCount(matched)}${isRunning ? ' so far' : ''}`,
           'Due already or being sent': some(matched - redelivered),
-          'Waiting for their attempt': some(recovery.waiting),
+          [words.waiting]: some(recovery.waiting),
           'Failing, with retries left': some(recovery.failing),
-          'Out of retries': some(recovery.exhausted),
+          [words.exhausted]: some(recovery.exhausted),
           'Cancelled or erased': some(recovery.cancelled),
         }}
       />
@@ -228,7 +240,7 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
           Cancel
         </Post>
       )}
-      {address !== undefined && (
+      {address !== undefined && !isOfMessages && (
         <p class="muted small">
           Customers can open this page after they have opened their portal: <code>{address}</code>
           <CopyButton text={address} what="address" />
@@ -240,13 +252,29 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
             Reload
           </a>
         )}
-        <a class="button" href={`${BASE}/deliveries`}>
-          Back to the deliveries
+        <a
+          class="button"
+          href={isOfMessages ? messagesPath({ agent: filter.agentId }) : `${BASE}/deliveries`}
+        >
+          {words.back}
         </a>
       </p>
     </div>
   )
 }
+
+type ResultProps = Pick<RecoveryPageProps, 'recovery'> & { readonly accepted: string }
+const Result = ({ recovery: { state, delivered, redelivered }, accepted }: ResultProps) => (
+  <p role="status" class="big">
+    {formatCount(delivered)} of {formatCount(redelivered)} {accepted}
+    {state.kind === 'done' && (
+      <>
+        {' by '}
+        <FullTime at={state.finishedAt} />
+      </>
+    )}
+  </p>
+)
 
 /** Shows why a recovery is paused. */
 const Tried = ({ recovery: { tried, triedDeliveryId } }: Pick<RecoveryPageProps, 'recovery'>) => (
@@ -279,5 +307,5 @@ const recoveryLabel: Readonly<Record<Recovery['state']['kind'], Label>> = {
   sending: { tone: 'busy', text: 'sending' },
   done: { tone: 'good', text: 'done' },
   cancelled: { tone: 'idle', text: 'cancelled' },
-  failed: { tone: 'bad', text: 'failed, because the webhook was deleted' },
+  failed: { tone: 'bad', text: 'failed, because the webhook or the agent was deleted' },
 }

@@ -19,7 +19,9 @@ import {
   searchOf,
   SESSIONS,
   sessionsPath,
+  type MessageFilter,
 } from './message-table.js'
+import { retryPath } from './retry-failed.js'
 import { zoneOf } from '../parts/zone.js'
 import { need } from '../access/sign-in.js'
 
@@ -108,6 +110,17 @@ const Views = ({ isSessions, agent }: ViewsProps) => (
   </nav>
 )
 
+/** Leads to the retry of the listed messages, if it can select exactly these. */
+function RetryAll({ filter: { state, agent, from, to, ...others } }: { filter: MessageFilter }) {
+  const isSelected = Object.values(others).every((value) => value === undefined)
+  if (state !== 'failed' || agent === undefined || !isSelected) return null
+  return (
+    <a class="button" href={retryPath(agent, { from, to })}>
+      Retry all of these
+    </a>
+  )
+}
+
 const PAGE = { title: 'Conversations', section: 'Conversations' }
 
 function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
@@ -120,7 +133,14 @@ function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
       ...PAGE,
       heading: filter.state === 'failed' ? 'Failed messages' : PAGE.title,
       label: 'Messages',
-      action: <Views isSessions={false} agent={agent} />,
+      action: (
+        <>
+          {page.data.length > 0 && !c.get('portal') && can(c, 'messages.retryFailed') && (
+            <RetryAll filter={filter} />
+          )}
+          <Views isSessions={false} agent={agent} />
+        </>
+      ),
       before: (
         <>
           <FilterForm

@@ -19,6 +19,9 @@ import {
   type MessageRef,
 } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
+import { rulesOf } from '../domain/values/setting.js'
+import { retrySettings, type RetrySettings } from '../domain/webhooks/recovery.js'
+import { createRecovery } from '../webhooks/recoveries.js'
 import { chain, existing } from '../pacing/chain.js'
 
 type MessageInput = MessageRef & ByAccess
@@ -107,6 +110,36 @@ export const retryMessage =
       d.telemetry.record({ name: 'message.retried', messageId, agentId })
       d.dispatcher.wake(agentId)
       return ok(retried.message)
+    })
+
+export type RetryFailedInput = RetrySettings &
+  ByActor & {
+    readonly projectId: string
+    /** The agent's id or name. */
+    readonly agent: string
+  }
+
+/** Starts a recovery that retries an agent's failed messages. */
+export const retryFailed =
+  (d: Changing & Needs<'recoveryRunner'>) =>
+  ({ projectId, agent: name, actor, ...given }: RetryFailedInput) =>
+    safeTry(async function* () {
+      const problem = broken(rulesOf(retrySettings, given))
+      if (problem) return problem
+      const agent = yield* existing(d.storage.agents.get(projectId, name), 'agent_not_found')
+      const { errorCode, createdAfter, createdBefore = Infinity } = given
+      return yield* createRecovery(d, {
+        projectId,
+        actor,
+        filter: {
+          status: 'failed',
+          agentId: agent.id,
+          ...(errorCode && { errorCode }),
+          ...(createdAfter !== undefined && { createdAfter }),
+        },
+        createdBefore,
+        tryFirst: false,
+      })
     })
 
 export type SetMetadataInput = MessageRef & {

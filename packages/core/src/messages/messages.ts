@@ -6,7 +6,7 @@ import { TurnQueue } from '../pacing/turn-queue.js'
 import { AgentStarts } from './runs/agent-starts.js'
 import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './runs/answer-run.js'
-import { cancelMessage, retryMessage, setMetadata } from './change-messages.js'
+import { cancelMessage, retryFailed, retryMessage, setMetadata } from './change-messages.js'
 import { Dispatcher } from './runs/dispatcher.js'
 import { EarlierReads } from './earlier-reads.js'
 import { InputDeadlines } from './input-deadlines.js'
@@ -37,17 +37,19 @@ export type Messages = ReturnType<typeof createMessages>
 /**
  * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
  */
-export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
+export function createMessages(platform: Platform, { deliverySender, recoveryRunner }: Webhooks) {
   const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
   const waits = new ProjectCounts()
   const waitingRoom = new WaitingRoom(platform, waits)
   const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
+  recoveryRunner.onRetried((agentId) => dispatcher.wake(agentId))
   const agentStarts = new AgentStarts(platform, waits)
   const earlierReads = new EarlierReads(platform)
   const context = {
     ...platform,
     deliverySender,
+    recoveryRunner,
     answerStreams,
     dispatcher,
     waitingRoom,
@@ -91,6 +93,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       stream: streamMessage(context),
       cancel: cancelMessage(context),
       retry: retryMessage(context),
+      retryFailed: retryFailed(context),
       setMetadata: setMetadata(context),
     },
     host: {

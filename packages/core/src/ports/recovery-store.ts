@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../domain/access/audit.js'
+import type { RunError } from '../domain/messages/run.js'
 import type { Instant } from '../domain/values/instant.js'
 import type {
   RecoveryCounts,
@@ -44,6 +45,11 @@ export interface RecoveryStore {
    * A recovery that is `trying` redelivers the first match that is neither due nor being sent, and
    * lets only the webhook of that delivery be probed. When the delivery was attempted or has ended,
    * the next call changes the state as `triedState` says, or tries the next match.
+   *
+   * A recovery with an `agentId` retries the agent's failed messages, as `MessageStore.retry` does,
+   * the oldest first and each at most once. While the agent does not run, or the sessions of all that
+   * are left are full, the recovery has its next turn after `RETRY_PAUSE_MS`. Fails a recovery whose
+   * agent is deleted. `countedAs` says where a message counts.
    */
   advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
   /**
@@ -83,4 +89,9 @@ export type RecoveryTask = RecoveryProgress & {
 
 /** `createdBefore` is at most the creation of the recovery, so that it ends. */
 export type RecoveryFilter = Omit<DeliveryFilter, 'projectId' | 'status' | 'createdBefore'> &
-  Required<Pick<DeliveryFilter, 'status' | 'createdBefore'>>
+  Required<Pick<DeliveryFilter, 'status' | 'createdBefore'>> & {
+    /** Retries the failed messages of this agent instead of deliveries. */
+    readonly agentId?: string
+    /** Only messages that failed with this error. */
+    readonly errorCode?: RunError['code']
+  }

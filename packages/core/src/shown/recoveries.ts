@@ -1,7 +1,11 @@
 import { toIso, toIsoIfSet } from '../domain/values/instant.js'
-import type { DeliveryAttempt, DeliveryFilterStatus } from '../domain/webhooks/delivery.js'
-import type { RecoverySettings, RecoveryState } from '../domain/webhooks/recovery.js'
-import type { Recovery } from '../ports/recovery-store.js'
+import type { DeliveryAttempt } from '../domain/webhooks/delivery.js'
+import type {
+  RecoveryFailure,
+  RecoverySettings,
+  RecoveryState,
+} from '../domain/webhooks/recovery.js'
+import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
 import { shownAttempt, type ShownAttempt } from './deliveries.js'
 
 /** A recovery as callers of the API and of the host see it. Times are ISO 8601 in UTC. */
@@ -11,12 +15,12 @@ export type ShownRecovery = Omit<
 > & {
   readonly status: RecoveryState['kind']
   /** Present if the status is `failed`. */
-  readonly failure?: 'webhook_deleted'
-  readonly filter: Omit<RecoverySettings, 'status' | 'createdAfter' | 'createdBefore'> & {
-    readonly status: DeliveryFilterStatus
-    readonly createdAfter?: string | undefined
-    readonly createdBefore: string
-  }
+  readonly failure?: RecoveryFailure
+  readonly filter: Omit<RecoverySettings, 'status' | 'createdAfter' | 'createdBefore'> &
+    Pick<RecoveryFilter, 'status' | 'agentId' | 'errorCode'> & {
+      readonly createdAfter?: string | undefined
+      readonly createdBefore: string
+    }
   /** The attempt that paused the recovery. Only when you read one recovery. */
   readonly tried?: ShownAttempt
   readonly createdAt: string

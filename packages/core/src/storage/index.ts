@@ -97,9 +97,11 @@ export {
 export { freezeEvent, isForEndUser, type WebhookEvent } from '../domain/webhooks/event.js'
 export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
 export {
+  countedAs,
   decidedRecovery,
   recoveryAfterPage,
   recoveryState,
+  RETRY_PAUSE_MS,
   triedState,
   tryPage,
   type Tries,

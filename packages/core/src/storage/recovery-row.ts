@@ -1,6 +1,7 @@
 import {
   recoveryState,
   type RecoveryCounts,
+  type RecoveryFailure,
   type RecoveryState,
 } from '../domain/webhooks/recovery.js'
 import type { Recovery, RecoveryFilter, RecoveryTask } from '../ports/recovery-store.js'
@@ -100,6 +101,6 @@ function toState({ state: kind, finishedAt, failure }: Omit<RecoveryRow, 'seq'>)
     case 'cancelled':
       return { kind, finishedAt: finishedAt as number }
     case 'failed':
-      return { kind, finishedAt: finishedAt as number, reason: failure ?? 'webhook_deleted' }
+      return { kind, finishedAt: finishedAt as number, reason: failure as RecoveryFailure }
   }
 }

@@ -10,7 +10,8 @@ import {
   type RecoveryDecision,
   type RecoverySettings,
 } from '../domain/webhooks/recovery.js'
-import type { Recovery } from '../ports/recovery-store.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -38,28 +39,48 @@ export const startRecovery =
       if (problem) return problem
       const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
       if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
-      const now = d.clock.now()
-      const recovery: Recovery = {
-        ...NOTHING_SENT,
-        id: d.ids.next(),
+      return yield* createRecovery(d, {
         projectId,
-        filter: { ...filter, status, createdBefore: Math.min(createdBefore, now + 1) },
-        state: { kind: tryFirst ? 'trying' : 'running' },
-        matched: 0,
-        redelivered: 0,
-        createdAt: now,
-      }
-      const audit = auditEntry(d, {
-        projectId,
-        action: 'recovery.started',
-        targetId: recovery.id,
         actor,
+        filter: { ...filter, status },
+        createdBefore,
+        tryFirst,
       })
-      const created = yield* chain(d.storage.recoveries.create(recovery, MOST_RUNNING, audit))
-      if (created === 'limit_reached') return fail('too_many_recoveries')
-      d.recoveryRunner.wake()
-      return ok(recovery)
     })
+
+type NewRecovery = ByActor &
+  Required<Pick<StartRecoveryInput, 'projectId' | 'tryFirst'>> & {
+    readonly filter: Omit<RecoveryFilter, 'createdBefore'>
+    readonly createdBefore: Instant
+  }
+
+/** Creates a recovery and begins its work. */
+export async function* createRecovery(
+  d: Changing & Needs<'recoveryRunner'>,
+  { projectId, filter, createdBefore, tryFirst, actor }: NewRecovery,
+) {
+  const now = d.clock.now()
+  const recovery: Recovery = {
+    ...NOTHING_SENT,
+    id: d.ids.next(),
+    projectId,
+    filter: { ...filter, createdBefore: Math.min(createdBefore, now + 1) },
+    state: { kind: tryFirst ? 'trying' : 'running' },
+    matched: 0,
+    redelivered: 0,
+    createdAt: now,
+  }
+  const audit = auditEntry(d, {
+    projectId,
+    action: 'recovery.started',
+    targetId: recovery.id,
+    actor,
+  })
+  const created = yield* chain(d.storage.recoveries.create(recovery, MOST_RUNNING, audit))
+  if (created === 'limit_reached') return fail('too_many_recoveries')
+  d.recoveryRunner.wake()
+  return ok(recovery)
+}
 
 /** `tried`: the attempt that paused the recovery. */
 export const getRecovery =

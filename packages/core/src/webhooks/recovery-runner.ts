@@ -10,6 +10,8 @@ export type RecoveryRunner = {
   /** True if an attempt that ends soon can be the one that a recovery tries first. */
   readonly isTrying: boolean
   wake(): void
+  /** Calls `wake` with each agent whose messages were retried. */
+  onRetried(wake: (agentId: string) => void): void
   /** Does the next page. Returns its recovery, or undefined if no page is left. */
   advance(): Chained<RecoveryTask | undefined>
   /** Does a few pages. */
@@ -33,6 +35,7 @@ export function createRecoveryRunner(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy' | 'stopping'>,
   deliverySender: Pick<DeliverySender, 'wake'>,
 ): RecoveryRunner {
+  let wakeAgent: (agentId: string) => void = () => undefined
   /** A recovery waits for its first attempt. Elapsed time. */
   let triesUntil = -Infinity
   const isTrying = () => d.clock.elapsed() < triesUntil
@@ -41,7 +44,9 @@ export function createRecoveryRunner(
 
   const advance = (): Chained<RecoveryTask | undefined> =>
     chain(d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() })).map((recovery) => {
-      if (recovery) deliverySender.wake()
+      const agentId = recovery?.filter.agentId
+      if (agentId !== undefined) wakeAgent(agentId)
+      else if (recovery) deliverySender.wake()
       if (recovery?.state.kind === 'trying') triesUntil = d.clock.elapsed() + TRY_MS
       return recovery
     })
@@ -82,11 +87,14 @@ export function createRecoveryRunner(
     return { isDone: false }
   }
 
+  const onRetried = (wake: (agentId: string) => void): void => void (wakeAgent = wake)
+
   return {
     get isTrying() {
       return isTrying()
     },
     wake: loop.wake,
+    onRetried,
     advance,
     tick,
     start: loop.start,

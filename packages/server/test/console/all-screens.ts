@@ -21,6 +21,8 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '',
     '?range=24h',
     '/failures',
+    '/agents/support/retry',
+    '/conversations?state=failed&agent=support',
     '/agents',
     '/agents/support',
     '/agents/triage?range=7d',

@@ -38,6 +38,7 @@ import { pastRunsSuite } from './messages/past-runs.js'
 import { portalsSuite } from './service/portals.js'
 import { readingSuite } from './messages/reading.js'
 import { recoveriesSuite } from './deliveries/recoveries.js'
+import { retriedMessagesSuite } from './messages/retried-messages.js'
 import { searchSuite } from './messages/search.js'
 import { redeliverySuite } from './deliveries/redelivery.js'
 import { releasedClaimsSuite } from './deliveries/released-claims.js'
@@ -81,6 +82,7 @@ const suites = {
     'the history of a session': sessionPastSuite,
     'reading messages': readingSuite,
     searches: searchSuite,
+    'retried messages': retriedMessagesSuite,
     'scopes of callers': scopesSuite,
     'retention of messages': messageRetentionSuite,
     'sessions beside a model of them': modelSuite,

@@ -1,11 +1,14 @@
 import type { Instant } from '@org/agent-messaging-core'
+import { changedAt } from '@org/agent-messaging-core/host'
 import {
+  countedAs,
   hasStatus,
+  isFinal,
   type DeliveryState,
   type WebhookEvent,
   type RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
-import type { DeliveryRow, Memory } from './memory.js'
+import type { DeliveryRow, Memory, MessageRow } from './memory.js'
 
 export const isOpen = ({ kind }: DeliveryState): boolean =>
   kind === 'pending' || kind === 'sending' || kind === 'waiting'
@@ -30,6 +33,15 @@ export function finishedAt(state: DeliveryState): Instant {
     default:
       return Infinity
   }
+}
+
+/** Lets the recovery keep the count of a message that leaves it. */
+export function leaveRetried({ recoveries }: Memory, { recovery, message }: MessageRow): void {
+  const older = recoveries.get(recovery ?? '')
+  const as = countedAs(message)
+  const kind = as === 'delivered' || as === 'exhausted' ? as : 'cancelled'
+  const end = isFinal(message.state) ? changedAt(message) : 0
+  if (older && !older.settled) older.leavers.push({ kind, finishedAt: end })
 }
 
 /** Lets the recovery keep the count of a delivery that leaves it. */

@@ -59,6 +59,7 @@ import {
 } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
+import { leaveRetried } from './memory-delivery-rows.js'
 import {
   append,
   claimHead,
@@ -215,6 +216,8 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (agent?.state.kind !== 'running') return { kind: 'agent_not_running' }
     const session = sessionOf(this.#memory, row.message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+    leaveRetried(this.#memory, row)
+    delete row.recovery
     const { inputs: _, ...facts } = row.message
     row.message = { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now } }
     session.all.splice(session.all.indexOf(row), 1)

@@ -1,9 +1,13 @@
 import type { AuditEntry, Instant, Recovery, Page } from '@org/agent-messaging-core'
+import { changedAt } from '@org/agent-messaging-core/host'
 import {
+  countedAs,
   decidedRecovery,
   recoveryAfterPage,
   recoveryState,
+  RETRY_PAUSE_MS,
   triedState,
+  type RecoveryCounts,
   type RecoveryDecision,
   type RecoveryStore,
   type RecoveryTask,
@@ -14,6 +18,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { MemoryDeliveries } from './memory-deliveries.js'
 import { finishedAt, isOpen } from './memory-delivery-rows.js'
+import type { MemoryMessages } from './memory-messages.js'
 import { ofProject, type Immediate, type Memory, type RecoveryRow } from './memory.js'
 import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
@@ -21,10 +26,12 @@ import { newestFirst } from './memory-page.js'
 export class MemoryRecoveries implements Immediate<RecoveryStore> {
   readonly #memory: Memory
   readonly #deliveries: MemoryDeliveries
+  readonly #messages: MemoryMessages
 
-  constructor(memory: Memory, deliveries: MemoryDeliveries) {
+  constructor(memory: Memory, deliveries: MemoryDeliveries, messages: MemoryMessages) {
     this.#memory = memory
     this.#deliveries = deliveries
+    this.#messages = messages
   }
 
   create(task: RecoveryTask, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
@@ -68,9 +75,10 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
 
   /** The rows are in the order of their turns: `#save` moves a row to the end. */
   advance({ limit, now }: { limit: number; now: Instant }): RecoveryTask | undefined {
-    const row = this.#running().find((one) => this.#hasTurn(one))
+    const row = this.#running().find((one) => this.#hasTurn(one, now))
     if (!row) return undefined
     const { id, projectId, filter, cursor, createdAt } = row.task
+    if (filter.agentId !== undefined) return this.#retryPage(row, filter.agentId, { limit, now })
     if (filter.webhookId !== undefined && !this.#memory.webhooks.has(filter.webhookId)) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return this.#save(row, { ...row.task, state }, now)
@@ -117,7 +125,45 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     return this.#rows().filter((row) => isSearching(row) && row.task.state.kind !== 'paused')
   }
 
-  #hasTurn(row: RecoveryRow): boolean {
+  /** Does the page as the SQL stores do. */
+  #retryPage(
+    row: RecoveryRow,
+    agentId: string,
+    { limit, now }: { limit: number; now: Instant },
+  ): RecoveryTask {
+    const { task } = row
+    const { projectId, filter } = task
+    if (!this.#memory.agents.has(agentId)) {
+      const state = { kind: 'failed', finishedAt: now, reason: 'agent_deleted' } as const
+      return this.#save(row, { ...task, state }, now)
+    }
+    const { errorCode, createdAfter = 0, createdBefore } = filter
+    const failed = [...this.#memory.messages.values()].filter(
+      ({ recovery, message: { agentId: agent, state, createdAt } }) =>
+        agent === agentId &&
+        recovery !== task.id &&
+        state.kind === 'failed' &&
+        (errorCode === undefined || state.error.code === errorCode) &&
+        createdAt >= createdAfter &&
+        createdAt < createdBefore,
+    )
+    let count = 0
+    for (const one of failed) {
+      if (count >= limit) break
+      const ref = { projectId, agentId, messageId: one.message.id }
+      if (this.#messages.retry({ ...ref, now })?.kind !== 'retried') continue
+      one.recovery = task.id
+      count++
+    }
+    if (failed.length === 0) return this.#save(row, { ...task, state: { kind: 'sending' } }, now)
+    const { matched, redelivered } = task
+    const after = { ...task, matched: matched + count, redelivered: redelivered + count }
+    return this.#save(row, after, count === 0 ? now + RETRY_PAUSE_MS : now)
+  }
+
+  #hasTurn(row: RecoveryRow, now: Instant): boolean {
+    const { lastPageAt } = row
+    if (lastPageAt > now && lastPageAt <= now + 2 * RETRY_PAUSE_MS) return false
     return row.task.state.kind !== 'trying' || this.#counted(row).waiting === 0
   }
 
@@ -145,16 +191,23 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     const open = rows.filter(({ state }) => isOpen(state))
     const ended = [...leavers, ...rows.map(({ state }) => state)].map(({ kind }) => kind)
     const waiting = open.filter(({ attemptCount, before }) => attemptCount <= before).length
+    const retried = [...this.#memory.messages.values()]
+      .filter(({ recovery }) => recovery === task.id)
+      .map(({ message }) => message)
+    const counted = (as: keyof RecoveryCounts) =>
+      retried.filter((message) => countedAs(message) === as).length +
+      ended.filter((kind) => kind === as).length
     const counts = {
-      waiting,
-      failing: open.length - waiting,
-      delivered: ended.filter((kind) => kind === 'delivered').length,
-      exhausted: ended.filter((kind) => kind === 'exhausted').length,
-      cancelled: ended.filter((kind) => kind === 'cancelled').length,
+      waiting: waiting + counted('waiting'),
+      failing: open.length - waiting + counted('failing'),
+      delivered: counted('delivered'),
+      exhausted: counted('exhausted'),
+      cancelled: counted('cancelled'),
     }
     const ends = [
       ...leavers.map((one) => one.finishedAt),
       ...rows.map((one) => finishedAt(one.state)),
+      ...retried.map((message) => changedAt(message)),
     ]
     const lastEndAt = Math.max(lastPageAt, ...ends)
     const state = recoveryState(task.state, counts, lastEndAt)

@@ -7,6 +7,7 @@ import {
   type ClaimedMessage,
 } from '@org/agent-messaging-core/storage'
 import type { Memory, MessageRow, Session } from './memory.js'
+import { leaveRetried } from './memory-delivery-rows.js'
 import { deleteHooks } from './memory-outbox.js'
 
 type SessionRef = { readonly agentId: string; readonly sessionId: string }
@@ -69,6 +70,8 @@ export function removeFinal(memory: Memory, row: MessageRow): void {
 }
 
 function deleteMessage(memory: Memory, { id }: Message): void {
+  const row = memory.messages.get(id)
+  if (row) leaveRetried(memory, row)
   memory.messages.delete(id)
   deleteHooks(memory, ({ hook }) => hook.messageId === id)
 }

@@ -73,10 +73,11 @@ function openHandle(memory: Memory): MemoryStorage {
   }
 
   const deliveries = new MemoryDeliveries(memory)
+  const messages = new MemoryMessages(memory)
   return {
-    messages: asStore('messages', new MemoryMessages(memory), call),
+    messages: asStore('messages', messages, call),
     deliveries: asStore('deliveries', deliveries, call),
-    recoveries: asStore('recoveries', new MemoryRecoveries(memory, deliveries), call),
+    recoveries: asStore('recoveries', new MemoryRecoveries(memory, deliveries, messages), call),
     events: asStore('events', new MemoryEvents(memory), call),
     webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
     agents: asStore('agents', new MemoryAgents(memory), call),

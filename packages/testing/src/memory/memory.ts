@@ -78,12 +78,14 @@ export type Session = {
 
 /** `token` is the token of the newest claim, or 0. */
 export type MessageRow = {
+  /** The newest recovery that retried the message. */
+  recovery?: string
   message: Message
   token: number
   readonly earlierTurns?: readonly EarlierTurn[]
   readonly pastRuns: PastRun[]
 }
-/** `leavers`: deliveries that left the recovery, by their end. */
+/** `leavers`: rows that left the recovery, by their end. */
 export type RecoveryRow = {
   readonly task: RecoveryTask
   readonly lastPageAt: Instant

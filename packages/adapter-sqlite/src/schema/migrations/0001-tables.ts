@@ -136,6 +136,8 @@ create table messages (
   created_at integer not null,
   -- The message was open at least until then. Only the purge changes it.
   open_until integer not null,
+  -- The newest recovery that retried the message.
+  recovery_seq integer,
   unique (session_seq, position)
 ) strict;
 create unique index messages_key on messages (agent_id, idempotency_key) where idempotency_key is not null;
@@ -149,6 +151,7 @@ create index messages_end_user on messages (agent_id, principal ->> 'endUserId')
 create index messages_people on messages (agent_id, created_at / 86400000, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
 create index messages_open_until on messages (open_until);
+create index messages_recovery on messages (recovery_seq, state, attempt) where recovery_seq is not null;
 
 -- Runs that ended without an answer.
 create table past_runs (
@@ -293,9 +296,9 @@ create index deliveries_event on deliveries (event_seq);
 create index deliveries_order on deliveries (order_key) where order_key is not null and due_at is not null;
 create index deliveries_waiting on deliveries (project_id, created_at) where due_at = 9007199254740991;
 
--- Tasks that redeliver the matches of a filter. A running one continues after the delivery
--- page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
--- null until the task is settled. Autoincrement uses no seq twice, because deliveries name it.
+-- Tasks that redeliver the matches of a filter, or retry an agent's failed messages. A running one
+-- continues after page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
+-- null until the task is settled. Autoincrement uses no seq twice, because its rows name it.
 create table recoveries (
   seq integer primary key autoincrement,
   id text not null unique,
@@ -322,7 +325,7 @@ create index recoveries_paused on recoveries (last_page_at) where state = 'pause
 create index recoveries_finished on recoveries (finished_at)
   where finished_at is not null;
 
--- Deliveries that left their recovery: a newer recovery or a person made them due, or they were
+-- Rows that left their recovery: a newer recovery or a person took them over, or they were
 -- deleted. The settled recovery has their counts.
 create table recovery_leavers (
   seq integer primary key,

@@ -1,5 +1,7 @@
+import type { Message } from '../messages/message.js'
 import { expect, it } from 'vitest'
 import {
+  countedAs,
   decidedRecovery,
   NOTHING_SENT,
   recoveryAfterPage,
@@ -64,4 +66,20 @@ it('the page of a try ends after the first match that can be redelivered', () =>
   })
   expect(tryPage(page, ({ id }) => id === 'a')).toEqual(page)
   expect(tryPage(page, () => false)).toEqual(page)
+})
+
+it.each([
+  ['queued', 0, 'waiting'],
+  ['running', 1, 'waiting'],
+  ['queued', 1, 'failing'],
+  ['running', 2, 'failing'],
+  ['deferred', 3, 'failing'],
+  ['responded', 1, 'delivered'],
+  ['failed', 1, 'exhausted'],
+  ['cancelled', 0, 'cancelled'],
+] as const)('a retried message that is %s in attempt %i counts as %s', (kind, attempt, as) => {
+  const state = { kind } as Message['state']
+  expect(countedAs({ state, attempt })).toBe(as)
+  const asked = countedAs({ state, attempt, inputs: [] })
+  expect(asked).toBe(as === 'failing' ? 'waiting' : as)
 })

@@ -1,3 +1,5 @@
+import type { Message } from '../messages/message.js'
+import { RUN_ERROR_CODES, type RunError } from '../messages/run.js'
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 import { DELIVERY_STATUSES, type DeliveryFilterStatus } from './delivery.js'
@@ -49,6 +51,24 @@ export const recoverySettings = {
   },
 } as const satisfies SettingsOf<RecoverySettings>
 
+/** Chooses the failed messages of an agent that a recovery retries. */
+export type RetrySettings = Pick<RecoverySettings, 'createdAfter' | 'createdBefore'> & {
+  /** Only messages that failed with this error. */
+  readonly errorCode?: RunError['code']
+}
+export const retrySettings = {
+  errorCode: {
+    type: 'string',
+    enum: RUN_ERROR_CODES,
+    description: 'Only messages that failed with this error.',
+  },
+  createdAfter: recoverySettings.createdAfter,
+  createdBefore: recoverySettings.createdBefore,
+} as const satisfies SettingsOf<RetrySettings>
+
+/** A retry of messages looks again after this time, while its agent or the sessions have no room. */
+export const RETRY_PAUSE_MS = 5_000
+
 /**
  * A recovery is `running` while it looks for matches, and then `sending` until none of its
  * deliveries is open. One that tries first is `trying` until its first delivery was attempted, and
@@ -58,7 +78,10 @@ export const recoverySettings = {
 export type RecoveryState =
   | { readonly kind: 'running' | 'trying' | 'paused' | 'sending' }
   | { readonly kind: 'done' | 'cancelled'; readonly finishedAt: Instant }
-  | { readonly kind: 'failed'; readonly finishedAt: Instant; readonly reason: 'webhook_deleted' }
+  | { readonly kind: 'failed'; readonly finishedAt: Instant; readonly reason: RecoveryFailure }
+
+export const RECOVERY_FAILURES = ['webhook_deleted', 'agent_deleted'] as const
+export type RecoveryFailure = (typeof RECOVERY_FAILURES)[number]
 
 /** How far a recovery is. It goes from the newest delivery to the oldest. */
 export type RecoveryProgress = {
@@ -81,6 +104,26 @@ export type RecoveryCounts = {
   readonly exhausted: number
   /** Cancelled, erased, or made due again by a newer recovery. */
   readonly cancelled: number
+}
+
+/** Where a retried message counts. A run that asked a person has not failed. */
+export function countedAs({
+  state: { kind },
+  attempt,
+  inputs,
+}: Pick<Message, 'state' | 'attempt' | 'inputs'>): keyof RecoveryCounts {
+  switch (kind) {
+    case 'responded':
+      return 'delivered'
+    case 'failed':
+      return 'exhausted'
+    case 'cancelled':
+      return 'cancelled'
+    default: {
+      const failed = attempt > 1 || (attempt === 1 && kind === 'queued')
+      return failed && !inputs ? 'failing' : 'waiting'
+    }
+  }
 }
 
 export const NOTHING_SENT: RecoveryCounts = {

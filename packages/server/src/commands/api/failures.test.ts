@@ -33,6 +33,7 @@ it('the failures have a line each, and then the commands that repair them', () =
     'webhook billing recovered - 3 of 4 1 - -',
     '',
     'After the repair:',
+    ' agent-messaging messages retry-failed billing --wait',
     ' agent-messaging deliveries recover w --status failed --wait',
   ])
 })

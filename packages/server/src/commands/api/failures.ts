@@ -23,7 +23,7 @@ export const addFailures = (program: Command): Command =>
 /** A row for each agent and webhook, and the commands that repair what fails. */
 export function failuresText({ from, failures }: Failures): string {
   const rows = table(failures.map(row), `Nothing failed since ${from}.`)
-  const steps = failures.filter(({ subject }) => subject === 'webhook').map(nextStep)
+  const steps = failures.map(nextStep)
   return steps.length === 0 ? rows : `${rows}\n\nAfter the repair:\n${steps.join('\n')}`
 }
 
@@ -37,5 +37,7 @@ const row = ({ subject, name, isFailing, since: start, last, ...counts }: Failur
   last: last ? `${last.reason} ${last.text}` : '-',
 })
 
-const nextStep = ({ id }: Failure) =>
-  `  agent-messaging deliveries recover ${id} --status failed --wait`
+const nextStep = ({ subject, id, name }: Failure) =>
+  subject === 'agent'
+    ? `  agent-messaging messages retry-failed ${name} --wait`
+    : `  agent-messaging deliveries recover ${id} --status failed --wait`

@@ -1,12 +1,19 @@
-import type { FoundMessage, Message, MessageRun, MessageState } from '@org/agent-messaging-client'
-import { MESSAGE_STATES } from '@org/agent-messaging-core/host'
+import type {
+  FoundMessage,
+  Message,
+  MessageRun,
+  MessageState,
+  NewRetry,
+} from '@org/agent-messaging-client'
+import { MESSAGE_STATES, retrySettings } from '@org/agent-messaging-core/host'
 import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { Reason } from '../client-error.js'
 import { addApiCommand, type Invocation } from '../command.js'
-import { instant, limitOption } from '../options.js'
+import { instant, limitOption, since } from '../options.js'
 import { fieldTable, table } from '../output.js'
+import { followed, recoveryProblem, recoveryText, type WaitOption } from './recoveries.js'
 import { type Names, tableWithNames, withName } from './names.js'
 
 type ListOptions = {
@@ -82,6 +89,7 @@ export function addMessages(program: Command): void {
       backend.client.messages.retry((await messageWith(backend, id)).agentId, id),
     text: nowIn,
   })
+  addRetryFailed(messages)
 }
 
 /** A search for a text is one page, because it can look at many messages without a match. */
@@ -97,6 +105,44 @@ export async function foundBy({ client, options }: Invocation<ListOptions>) {
     )
   return data
 }
+
+type RetryOptions = WaitOption & {
+  readonly error?: NonNullable<NewRetry['errorCode']>
+  readonly after?: string
+  readonly since?: string
+  readonly before?: string
+}
+
+const addRetryFailed = (messages: Command) =>
+  addApiCommand(messages, 'retry-failed <agent>', {
+    about: 'run all failed messages of an agent again, the oldest first',
+    examples: [
+      'agent-messaging messages retry-failed billing --since 10:00 --wait',
+      'agent-messaging messages retry-failed billing --error RUNTIME_TIMEOUT',
+    ],
+    verb: 'retry',
+    thing: (agent) => `the failed messages of ${agent}`,
+    call: (backend: Invocation<RetryOptions>, agent) => {
+      const { error, after, since: from, before } = backend.options
+      const filter = { errorCode: error, createdAfter: after ?? from, createdBefore: before }
+      return followed(backend, backend.client.messages.retryFailed(agent, given(filter)))
+    },
+    text: recoveryText,
+    problem: recoveryProblem,
+  })
+    .addOption(
+      new Option('--error <code>', 'only messages that failed with this error').choices(
+        retrySettings.errorCode.enum,
+      ),
+    )
+    .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
+    .option('--before <time>', 'only messages created before this time', instant)
+    .addOption(
+      new Option('--since <time>', 'as --after, also a time of the day, such as 10:00')
+        .argParser((text: string) => since(text))
+        .conflicts('after'),
+    )
+    .option('--wait', 'wait until each message has ended, and show how many were answered')
 
 const message = (id: string) => `message ${id}`
 

@@ -82,12 +82,32 @@ export async function followed(
   throw new OperatorError(`recovery ${id} failed: ${reason.replaceAll('_', ' ')}`)
 }
 
-function progressOf({ status, matched, ...counts }: Recovery) {
-  const { redelivered, delivered, waiting, failing } = counts
+const DELIVERIES = {
+  one: 'delivery',
+  many: 'deliveries',
+  again: 'due again',
+  next: 'A running server sends them.',
+  accepted: 'accepted',
+  exhausted: 'out of retries',
+}
+const MESSAGES = {
+  one: 'message',
+  many: 'messages',
+  again: 'queued again',
+  next: 'A running server runs them.',
+  accepted: 'answered',
+  exhausted: 'failed again',
+}
+const wordsOf = ({ filter }: Pick<Recovery, 'filter'>) =>
+  filter.agentId === undefined ? DELIVERIES : MESSAGES
+
+function progressOf(recovery: Recovery) {
+  const { status, matched, redelivered, delivered, waiting, failing } = recovery
+  const { many, again, accepted } = wordsOf(recovery)
   if (status === 'trying') return 'Trying one delivery'
   return status === 'sending'
-    ? `${count(delivered)} of ${count(redelivered)} accepted, ${count(waiting)} waiting, ${count(failing)} failing`
-    : `${count(matched)} deliveries found, ${count(redelivered)} of them are due again`
+    ? `${count(delivered)} of ${count(redelivered)} ${accepted}, ${count(waiting)} waiting, ${count(failing)} failing`
+    : `${count(matched)} ${many} found, ${count(redelivered)} of them are ${again}`
 }
 
 /** Names up to three webhooks that keep deliveries, if a delivery waits. */
@@ -95,7 +115,7 @@ export async function holdsOf(
   { webhooks }: Pick<Client, 'webhooks'>,
   { waiting, filter }: Pick<Recovery, 'waiting' | 'filter'>,
 ): Promise<string> {
-  if (waiting === 0) return ''
+  if (waiting === 0 || filter.agentId !== undefined) return ''
   const { webhookId } = filter
   const reading =
     webhookId === undefined
@@ -121,30 +141,36 @@ export function recoveryText(recovery: Recovery): string {
       `To send them, run: agent-messaging recoveries continue ${id} --wait`,
       `To end the recovery, run: agent-messaging recoveries cancel ${id}`,
     ].join('\n')
-  if (matched === 0)
-    return `No ${filter.status} delivery matches. To recover others, use --status.${end}`
+  const { one, many, again, next } = wordsOf(recovery)
+  if (matched === 0) {
+    const hint = filter.agentId === undefined ? ' To recover others, use --status.' : ''
+    return `No ${filter.status} ${one} matches.${hint}${end}`
+  }
   if (status === 'done') return resultOf(recovery)
-  const due = redelivered === 1 ? '1 delivery is' : `${count(redelivered)} deliveries are`
+  const due = redelivered === 1 ? `1 ${one} is` : `${count(redelivered)} ${many} are`
   const others = matched > redelivered ? ' The others were due already or being sent.' : ''
-  return `${due} due again. A running server sends them.${others}${end}`
+  return `${due} ${again}. ${next}${others}${end}`
 }
 
 /** Only a recovery that is done has a result. */
-export function recoveryProblem({ status, redelivered, delivered }: Recovery): string | undefined {
+export function recoveryProblem(recovery: Recovery): string | undefined {
+  const { status, redelivered, delivered } = recovery
+  const { many, accepted } = wordsOf(recovery)
   if (status === 'paused') return 'the first delivery was not accepted'
   return status === 'done' && delivered < redelivered
-    ? `${count(redelivered - delivered)} of ${count(redelivered)} deliveries were not accepted`
+    ? `${count(redelivered - delivered)} of ${count(redelivered)} ${many} were not ${accepted}`
     : undefined
 }
 
 function resultOf(recovery: Recovery) {
   const { matched, redelivered, delivered, exhausted, cancelled, finishedAt = '' } = recovery
+  const words = wordsOf(recovery)
   const others = [
     matched > redelivered && ` ${count(matched - redelivered)} were due already or being sent.`,
-    exhausted > 0 && ` ${count(exhausted)} out of retries.`,
+    exhausted > 0 && ` ${count(exhausted)} ${words.exhausted}.`,
     cancelled > 0 && ` ${count(cancelled)} cancelled.`,
   ]
-  const accepted = `${count(delivered)} of ${count(redelivered)} accepted`
+  const accepted = `${count(delivered)} of ${count(redelivered)} ${words.accepted}`
   return `${accepted} by ${localTime(finishedAt)}.${others.filter(Boolean).join('')}`
 }
 
