@@ -37,7 +37,7 @@ describe('questions in the console', { ...needs('chromium'), timeout: 2 * TIMEOU
       async (page) => {
         await page.getByRole('link', { name: /^Questions \d+ open$/ }).click()
         await page.locator(`a[href$="/questions/${id}"]`).click()
-        await page.getByText(QUESTION).waitFor()
+        await page.getByText(QUESTION).first().waitFor()
         await page.getByLabel('Amount in EUR').fill('42.5')
         await page.getByLabel('today').check()
         await page.getByLabel('End user who answers').fill('clerk-7')
@@ -59,7 +59,7 @@ describe('questions in the console', { ...needs('chromium'), timeout: 2 * TIMEOU
     const id = await ask('refund-withdrawn')
     await browser.signedIn(async (page) => {
       await page.goto(browser.at(`/questions/${id}`))
-      await page.getByRole('link', { name: 'Withdraw' }).click()
+      await page.getByRole('link', { name: 'Withdraw', exact: true }).click()
       await page.getByText('You cannot undo this.').waitFor()
       expect(await stateOf(id)).toBe('input_required')
       await page.getByRole('button', { name: 'Withdraw question' }).click()
