@@ -19,15 +19,13 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     .get('/agents', need('agents.list'), (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const found = async () => {
-        const projectId = projectIn(c)
         const limit = defaultLimits.agentsPerProject
-        const { data } = await service.agents.list({ projectId, limit })
-        const stats = can(c, 'messages.list')
-          ? await orUndefined(service.stats({ projectId, step: '1h', by: 'agent' }))
-          : undefined
-        return { data, stats }
+        const { data } = await service.agents.list({ projectId: projectIn(c), limit })
+        const page = badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c))
+        const stats = can(c, 'messages.list') ? await statsOf(service, page.data) : undefined
+        return { page, stats }
       }
-      return showFound(c, found(), ({ data, stats }) =>
+      return showFound(c, found(), ({ page, stats }) =>
         listPage(c, {
           title: 'Agents',
           section: 'Agents',
@@ -38,7 +36,7 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
             </p>
           ),
           every: 5_000,
-          page: badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c)),
+          page,
           next: 'More',
           columns: columnsFor(c, stats),
           empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
@@ -57,8 +55,19 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
 
 const isInError = ({ state }: Agent) => state.kind === 'error'
 
-/** `stats`: the counts of 24 hours, unless the key of the visit cannot read messages. */
-const columnsFor = (c: PageRequest, stats: ProjectStats | undefined): Columns<Agent> => ({
+/** By the ids of agents. */
+type StatsOfAgents = ReadonlyMap<string, ProjectStats>
+
+/** Reads the counts of 24 hours agent by agent: all rows of 1,000 agents would block other requests. */
+async function statsOf({ stats }: ConsoleDeps['service'], agents: readonly Agent[]) {
+  const found = new Map<string, ProjectStats>()
+  for (const { projectId, id } of agents)
+    found.set(id, await stats({ projectId, step: '1h', by: 'agent', id }))
+  return found satisfies StatsOfAgents
+}
+
+/** `stats` is absent if the key of the visit cannot read messages. */
+const columnsFor = (c: PageRequest, stats: StatsOfAgents | undefined): Columns<Agent> => ({
   Agent: {
     class: 'nowrap',
     cell: ({ id, name }) => (
@@ -80,32 +89,35 @@ const columnsFor = (c: PageRequest, stats: ProjectStats | undefined): Columns<Ag
 })
 
 /** The numbers of 24 hours, which link to the messages that they count. */
-function numberColumns({ from, stepMs, rows, totals = [] }: ProjectStats): Columns<Agent> {
-  const totalOf = new Map(totals.map((total) => [total.id, total]))
-  const rowsOf = Map.groupBy(rows, ({ id }) => id)
+function numberColumns(stats: StatsOfAgents): Columns<Agent> {
+  const from = [...stats.values()][0]?.from
+  const totalOf = ({ id }: Agent) => stats.get(id)?.total
   const linked = (count: 'messages' | 'failed', filter: MessageFilter): Column<Agent> => ({
     class: 'number',
-    cell: ({ id, name: agent }) => (
-      <a href={messagesPath({ agent, ...filter })}>{formatCount(totalOf.get(id)?.[count] ?? 0)}</a>
+    cell: (agent) => (
+      <a href={messagesPath({ agent: agent.name, ...filter })}>
+        {formatCount(totalOf(agent)?.[count] ?? 0)}
+      </a>
     ),
-    csv: ({ id }) => totalOf.get(id)?.[count] ?? 0,
+    csv: (agent) => totalOf(agent)?.[count] ?? 0,
   })
   const time = (share: 'p50Ms' | 'p95Ms'): Column<Agent> => ({
     class: 'number',
-    cell: ({ id }) => {
-      const total = totalOf.get(id)
+    cell: (agent) => {
+      const total = totalOf(agent)
       return total && total.answered > 0 ? upTo(total[share]) : '–'
     },
   })
-  const tokens = ({ id }: Agent) => {
-    const { inputTokens = 0, outputTokens = 0 } = totalOf.get(id) ?? {}
+  const tokens = (agent: Agent) => {
+    const { inputTokens = 0, outputTokens = 0 } = totalOf(agent) ?? {}
     return inputTokens + outputTokens
   }
   return {
     '24 hours': ({ id }) => {
+      const { from: first, stepMs, rows } = stats.get(id) as ProjectStats
       const bars = (count: 'answered' | 'failed') => {
         const values = Array.from({ length: 24 }, () => 0)
-        for (const row of rowsOf.get(id) ?? []) values[(row.at - from) / stepMs] = row[count]
+        for (const row of rows) values[(row.at - first) / stepMs] = row[count]
         return values
       }
       return <Sparkline good={bars('answered')} bad={bars('failed')} name="answered" />

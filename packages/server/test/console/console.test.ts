@@ -168,7 +168,7 @@ describe('each page of the console', { ...needs('chromium'), timeout: 2 * TIMEOU
       expect(await page.evaluate<string>('document.activeElement.textContent.trim()')).toBe(
         'Skip to content',
       )
-      for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
+      for (let i = 0; i < 4; i++) await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
       await page.waitForURL(at('/agents'))
     })

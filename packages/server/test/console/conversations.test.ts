@@ -120,7 +120,7 @@ describe(
       const { page, complaints } = await browser.visit()
       await page.goto(browser.signInUrl(made.key))
       expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
-        'OverviewConversationsQuestions 1 open',
+        'OverviewFailuresConversationsQuestions 1 open',
       )
       await page.getByRole('link', { name: 'Conversations' }).click()
       await page.getByRole('link', { name: 'Sessions' }).click()
