@@ -50,6 +50,7 @@ const screens = {
   'erase-session': '/sessions/support/erase?session=order-4711',
   messages: '/conversations',
   questions: '/questions',
+  'questions-answered': '/questions/answered',
   question: `/questions/${asking}`,
   'withdraw-question': `/questions/${asking}/withdraw`,
   'messages-failed': '/conversations?state=failed',

@@ -19,12 +19,13 @@ export function answerFieldsHtml(
   fields: readonly AnswerField[],
   { texts, problems = {}, hasKeys = false }: AnswerFieldsProps = {},
 ): Html {
+  const keyed = hasKeys ? fields.find((one) => Object.keys(keysOf(one)).length > 0) : undefined
   const shown = fields.map((field, at) => ({
     field,
     id: `answer-${at}`,
     texts: texts ? texts(field.name) : field.initial,
     problem: problems[field.name],
-    keys: hasKeys && fields.length === 1 ? keysOf(field) : {},
+    keys: field === keyed ? keysOf(field) : {},
   }))
   const refused = shown.filter(({ problem }) => problem !== undefined)
   return html`${refused.length > 0 && summary(refused)}${shown.map(fieldHtml)}`

@@ -42,6 +42,7 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     `/messages/${await messageOf('order-4712')}`,
     `/messages/${await messageOf('order-4711')}`,
     '/questions',
+    '/questions/answered',
     `/questions/${await messageOf('order-4716')}`,
     `/questions/${await messageOf('order-4716')}/withdraw`,
     '/sessions/support?session=order-4716',
