@@ -81,7 +81,7 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     const [runs, deliveries] = [[{ attempt: 1, reason: 'answered' }], []]
     expect(await on(`messages show ${messageId}`)).toMatchObject({ messageId, runs, deliveries })
     expect(await textOf(`messages show ${messageId}`)).toMatch(
-      /\n\nRUN +STARTED AT +ENDED AT +REASON +ERROR +TOKENS\n1 .* answered +- +-\n\nNo deliveries\.\n/,
+      /^Agent echo answered at \S+Z\. No webhook [^\n]+\n\n[^]*\n\nRUN +STARTED AT +ENDED AT +REASON +ERROR +TOKENS\n1 .* answered +- +-\n\nNo deliveries\.\n/,
     )
     expect(await textOf(`messages list --session ${session}`)).toMatch(
       /^ID +AGENT +SESSION +STATE +DELIVERIES +ERROR +CREATED AT\n\S+ +echo \([\w-]{36}\) +\S+ +responded +none +- /,

@@ -8,6 +8,9 @@ import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js
 
 let browser: DemoBrowser
 const at = (path: string): string => browser.at(path)
+/** The page is scrolled to the form behind the newest message. */
+const IS_AT_END =
+  "scrollY > 0 && document.getElementById('end').getBoundingClientRect().bottom < innerHeight + 2"
 const text = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
 
 describe(
@@ -206,8 +209,10 @@ describe(
     it('shows an answer as it streams, and the messages of others, without a new page', async () => {
       onTestFinished(() => browser.demo.hurry(1))
       await browser.signedIn(async (page) => {
+        await page.setViewportSize({ width: 1280, height: 500 })
         await page.goto(at('/sessions/support?session=order-4715'))
         await page.locator('.answered table').waitFor()
+        await page.waitForFunction(IS_AT_END)
         await page.evaluate(`window.first = document.querySelector('.exchange')`)
         // Another person sends this message. Its answer stops after the first word.
         browser.demo.hurry(0)
@@ -223,6 +228,7 @@ describe(
         await turn.locator('.answered.busy strong', { hasText: 'Summary' }).waitFor()
         browser.demo.hurry(1)
         await turn.locator('.answered.good a', { hasText: 'the order' }).waitFor()
+        await page.waitForFunction(IS_AT_END)
         expect(await turn.textContent()).toContain('<script>alert(1)</script>')
         await page.fill('#message', 'Thanks! And the invoice?')
         await page.keyboard.press('Control+Enter')
