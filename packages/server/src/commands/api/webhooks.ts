@@ -62,7 +62,8 @@ export function addWebhooks(program: Command): void {
     about: 'send a webhook.test event, or a sample of another event, to a webhook',
     examples: ['agent-messaging webhooks test <id> --event message.responded'],
     thing: webhook,
-    call: ({ client, options }: Invocation<TestEvent>, id) => client.webhooks.test(id, options),
+    call: ({ client, options: { event } }: Invocation<TestEvent>, id) =>
+      client.webhooks.test(id, given({ event })),
     text: ({ id }) => sendsNow('event', id),
   }).addOption(new Option('--event <name>', 'event whose sample is sent').choices(EVENT_NAMES))
   addRotate(webhooks)
