@@ -94,6 +94,10 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
     const { projectId, service } = browser.demo
     const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
     const agent = { projectId, name, runtime: { kind: 'http' } }
+    const endUserId = 'P'.repeat(256)
+    const executionPrincipal = { type: 'end_user', endUserId } as const
+    const sent = { sessionId: 'S'.repeat(256), message: 'M'.repeat(1_000), waitMs: 0 }
+    await service.messages.send({ projectId, agent: 'support', executionPrincipal, ...sent })
     await service.agents.create(agent)
     const hook = { projectId, url: 'https://crm.example.com/', events: ['*'] as const, description }
     const { id } = (await service.webhooks.create(hook)).webhook
@@ -104,6 +108,8 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
           '/conversations/sessions',
           `/conversations/sessions?agent=${name}`,
           `/agents/${name}`,
+          `/people?id=${endUserId}`,
+          `/people/erase?id=${endUserId}`,
           `/agents/${name}/delete`,
           '/webhooks',
           `/webhooks/${id}`,
