@@ -162,7 +162,7 @@ const deliverySteps = ({ deliveries, webhooks }: Receivers, isForCustomer: boole
     const title = (status: Child) => (
       <>
         <strong class="url">
-          {webhook ? (webhook.description ?? webhook.url) : 'A deleted webhook'}
+          {webhook ? (webhook.description ?? webhook.url) : 'A deleted webhook or a push config'}
         </strong>{' '}
         <code>{event}</code> {status} <DeliveryLink id={id} />
       </>

@@ -15,7 +15,7 @@ import { withFailures } from './manage-webhooks.js'
 /** A delivery with its webhook, and in words why the receiver does not have it. */
 export type DeliveryStory = {
   readonly detail: DeliveryDetail
-  /** Undefined if it was deleted. */
+  /** Undefined if it was deleted, or is the hook of a message. */
   readonly webhook: ReadWebhook | undefined
   readonly story: Story
 }

@@ -227,7 +227,7 @@ const nameOf = (webhook: ReadWebhook | undefined): StoryPart =>
         text: beginningOf(plain(webhook.description ?? shownUrl(webhook.url)), MOST_WORDS),
         id: webhook.id,
       }
-    : { kind: 'text', text: 'A deleted webhook' }
+    : { kind: 'text', text: 'A deleted webhook or a push config' }
 
 function ofDelivery(sent: SentDelivery, receivers: Receivers, reader: Reader): Told {
   const { event, state, webhookId } = sent.delivery
