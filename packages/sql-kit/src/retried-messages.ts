@@ -116,6 +116,9 @@ export function* requeue(
   return position
 }
 
+/** Messages per commit: 8 ms of SQLite's time. Other writes run between two commits. */
+const PAGE = 50
+
 /** The progress after a page. `waits`: the agent does not run, or the sessions have no room. */
 export type RetriedPage = Pick<RecoveryTask, 'state' | 'matched' | 'redelivered' | 'cursor'> & {
   readonly waits?: true
@@ -138,7 +141,11 @@ export function* retryPage(
     return { ...counts, state: { kind: 'failed', finishedAt: now, reason: 'agent_deleted' } }
   const page =
     agent.state === 'running'
-      ? yield* all(failedMessages, { ...search, after: Number(cursor ?? 0), limit })
+      ? yield* all(failedMessages, {
+          ...search,
+          after: Number(cursor ?? 0),
+          limit: Math.min(limit, PAGE),
+        })
       : []
   const last = page.at(-1)
   if (!last)

@@ -146,3 +146,27 @@ describe('POST /v1/recoveries/:id/cancel', () => {
     })
   })
 })
+
+describe('POST /v1/agents/:id/retry-failed', () => {
+  it('retries the failed messages of an agent of the own project', async () => {
+    const { ask, clock, runtime, createSlowAgent, otherKey } = await openScene()
+    const agent = await createSlowAgent({ maxAttempts: 1 })
+    const path = `/v1/agents/${agent.id}`
+    const asked = { body: aMessage(), headers: { Prefer: 'respond-async' } }
+    const { messageId } = (await ask('POST', `${path}/messages`, asked)).json
+    runtime.fail(messageId, 'broken')
+    await clock.advance(100)
+    expect((await ask('POST', `${path}/retry-failed`, { key: otherKey })).status).toBe(404)
+    const wrong = await ask('POST', `${path}/retry-failed`, { body: { errorCode: 'LOST' } })
+    expect(wrong.status).toBe(400)
+    const body = { errorCode: 'RUNTIME_ERROR', createdAfter: '2029-12-31T00:00:00Z' }
+    const { status, json } = await ask('POST', `${path}/retry-failed`, { body })
+    expect([status, json.filter.agentId, json.filter.status]).toEqual([202, agent.id, 'failed'])
+    await clock.advance(100)
+    expect((await ask('GET', `/v1/recoveries/${json.id}`)).json).toMatchObject({
+      status: 'sending',
+      redelivered: 1,
+      waiting: 1,
+    })
+  })
+})
