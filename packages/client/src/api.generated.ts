@@ -2222,6 +2222,8 @@ export interface components {
     readonly NewPortalLink: {
       /** @description If unset: `project:webhooks`. */
       readonly permissions?: readonly components['schemas']['PortalPermission'][] | null
+      /** @description Shows the pages without forms, and refuses changes. Initially false. */
+      readonly readOnly?: boolean | null
       /** @description The seconds from now to the end of the session. If unset: an hour. */
       readonly lifetimeSeconds?: number | null
       /** @description The customer's name at the top of each page. If unset: the name of the project. */
@@ -2235,6 +2237,7 @@ export interface components {
       /** @description Opens the portal once. Shown only in this answer. */
       readonly url: string
       readonly permissions: readonly components['schemas']['PortalPermission'][]
+      readonly readOnly: boolean
       readonly title?: string
       readonly returnUrl?: string
       /** Format: date-time */
@@ -2317,6 +2320,8 @@ export interface components {
       | 'key.revoked'
       | 'webhook.created'
       | 'webhook.updated'
+      | 'webhook.paused'
+      | 'webhook.resumed'
       | 'webhook.secret_rotated'
       | 'webhook.rotation_finished'
       | 'webhook.deleted'
@@ -2353,10 +2358,19 @@ export interface components {
       readonly action: components['schemas']['AuditAction']
       /** @description The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name. */
       readonly targetId: string
+      /** @description The name that the agent, webhook, key, portal link or project had. */
+      readonly targetName?: string
       /** @description The number of messages of an erased principal that the call found. */
       readonly count?: number
-      /** @description The names of the fields that an update set. Values are never stored. */
+      /** @description The names of the fields that an update set. */
       readonly fields?: readonly string[]
+      /** @description By field, the old and the new value. Of a `url`, only the origin. Other fields have no values here. */
+      readonly changes?: {
+        readonly [key: string]: {
+          readonly from?: Json
+          readonly to?: Json
+        }
+      }
       /** Format: date-time */
       readonly createdAt: string
     }
@@ -2364,6 +2378,8 @@ export interface components {
       readonly kind: components['schemas']['ActorKind']
       /** @description The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave. */
       readonly id?: string
+      /** @description The name of the API key, or the title of the portal link. */
+      readonly name?: string
     }
     readonly Usage: {
       /** Format: date */

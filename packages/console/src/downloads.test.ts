@@ -95,7 +95,11 @@ it.each([
   ['webhooks', /^Webhook,Health,/, /^https:\/\/a\.example\/? all events,/],
   ['deliveries', /^Delivery,Status,Event,Last answer,/, /^[0-9a-f-]{36},[a-z]+,webhook\.test,/],
   ['keys', /^Name,State,Permissions,Created$/, /^mine \(this session\) [0-9a-f-]{36},valid,admin,/],
-  ['audit-log', /^Change,What,Fields,By,When$/, /^webhook\.tested|^[a-z]+\.created,[0-9a-f-]{36},/],
+  [
+    'audit-log',
+    /^Change,What,Fields,By,When$/,
+    /^webhook\.tested|^[a-z]+\.created,\S+ [0-9a-f-]{36},/,
+  ],
   ['conversations/sessions?agent=bot', /^Session,State,Last message/, /^s,idle,/],
 ])('the list %s is a file', async (path, titles, row) => {
   const { file, send, service, projectId } = await open()

@@ -23,6 +23,7 @@ export {
   type AuditAction,
   type ByActor,
 } from './domain/access/audit.js'
+export { changeTexts } from './domain/access/audited-change.js'
 export {
   isPermitted,
   isRead,

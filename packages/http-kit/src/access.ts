@@ -87,11 +87,11 @@ class KeyAccess implements Requester {
   /** What is known about a recalled key. */
   #known: { readonly refusal?: HttpError } | undefined
 
-  constructor(use: KeyUse, { projectId, permissions, id }: ApiKey) {
+  constructor(use: KeyUse, { projectId, permissions, id, name }: ApiKey) {
     this.since = use.since
     this.projectId = projectId
     this.permissions = permissions
-    this.actor = { kind: 'key', id }
+    this.actor = { kind: 'key', id, name }
     this.sentBy = { id, isRecalled: use.isRecalled }
     this.#use = use
   }

@@ -39,7 +39,7 @@ const byId = sql<Ref, AgentRow>((d) => `${ofProject(d)} and id = @id`)
 const byName = sql<Named, AgentRow>((d) => `${ofProject(d)} and name = @name`)
 const lock = sql<Ref, AgentRow>((d) => `${byId(d)} ${d.lock('no key update')}`)
 /** Waits for running accepts and blocks later ones, which lock the agent `for key share`. */
-const lockAlone = sql<Ref>((d) => `${byId(d)} ${d.lock('update')}`)
+const lockAlone = sql<Ref, AgentRow>((d) => `${byId(d)} ${d.lock('update')}`)
 const active = sql<object, AgentRow>(
   (d) => `${selectAgent(d)} where desired_state = 'running' or state <> 'stopped' order by seq`,
 )
@@ -95,7 +95,7 @@ export const agentStore = ({ read, write }: Runner): Omit<AgentStore, 'get' | 'c
     if (yield* one(byName, agent)) return 'name_taken'
     if ((yield* count(agent)) >= limit) return 'limit_reached'
     yield* run(insert, agentColumns(agent))
-    yield* record(audit)
+    yield* record(audit, agent)
     return 'created'
   }),
   list: read(pagesOf('agents', ofProject, toAgent)),
@@ -108,15 +108,16 @@ export const agentStore = ({ read, write }: Runner): Omit<AgentStore, 'get' | 'c
     const named = yield* one(byName, changed)
     if (named && named.id !== id) return 'name_taken'
     yield* run(update, agentColumns(changed))
-    yield* record(audit)
+    yield* record(audit, changed, agent)
     return changed
   }),
   delete: write(function* (projectId, id, audit) {
-    if (!(yield* one(lockAlone, { projectId, id }))) return undefined
+    const row = yield* one(lockAlone, { projectId, id })
+    if (!row) return undefined
     if (yield* one(openSession, { id })) return 'busy'
     yield* run(remove, { id })
     yield* addErasure(id)
-    yield* record(audit)
+    yield* record(audit, toAgent(row))
     return 'deleted'
   }),
   own: write(function* (request) {

@@ -1,12 +1,15 @@
 import type { AuditEntry } from '@org/agent-messaging-core'
 import {
   AUDIT_COLUMNS,
+  auditedChange,
   auditColumns,
   auditConditions,
   insertList,
+  NO_ROW,
   selectList,
   toAuditEntry,
   toPage,
+  type AuditedRow,
   type AuditFilter,
   type AuditRow,
   type AuditStore,
@@ -37,13 +40,17 @@ const list =
 
 const bounds = pageBounds('audit_log')
 
-/** Adds the entry, in the transaction of its change. */
-export function* record(audit: AuditEntry | undefined): Operation<void> {
-  if (audit) yield* run(insert, auditColumns(audit))
+/** Adds the entry, in the transaction of its change, with the facts of the changed row. */
+export function* record(
+  audit: AuditEntry | undefined,
+  after: AuditedRow = NO_ROW,
+  before?: AuditedRow,
+): Operation<void> {
+  if (audit) yield* run(insert, auditColumns(auditedChange(audit, after, before)))
 }
 
 export const auditStore = ({ read, write }: Runner): AuditStore => ({
-  add: write(record),
+  add: write((entry) => record(entry)),
   list: read(function* (filter, page) {
     const rows = yield* all(list(filter), { ...filter, ...(yield* bounds(page)) })
     return toPage(rows, page.limit, toAuditEntry)

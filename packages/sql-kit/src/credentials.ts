@@ -5,6 +5,7 @@ import {
   ENDED_SIGN_IN,
   insertList,
   limitsColumn,
+  NO_ROW,
   selectList,
   toApiKey,
   toIso,
@@ -37,6 +38,7 @@ const updateProject = sql<Limits, ProjectRow>(
 const project = sql<Id, ProjectRow>(
   ({ schema }) => `select ${projectList} from ${schema}projects where id = @id`,
 )
+const lockProjectRow = sql<Id, ProjectRow>((d) => `${project(d)} ${d.lock('no key update')}`)
 const projects = sql<{ readonly cursor: string | null; readonly rows: number }, ProjectRow>(
   ({ schema }) => `
     select ${projectList} from ${schema}projects
@@ -95,13 +97,15 @@ export const credentialStore = ({
 }: Runner): Omit<CredentialStore, 'findByDigest'> => ({
   createProject: write(function* (row, audit) {
     yield* run(insertProject, { ...row, sendLimits: limitsColumn(row.sendLimits) })
-    yield* record(audit)
+    yield* record(audit, { name: row.name })
     return 'created' as const
   }),
   updateProject: write(function* (id, { sendLimits }, audit) {
+    const before = yield* one(lockProjectRow, { id })
     const row = yield* one(updateProject, { id, sendLimits: limitsColumn(sendLimits) })
-    if (row) yield* record(audit)
-    return row && toProject(row)
+    if (!before || !row) return undefined
+    yield* record(audit, toProject(row), toProject(before))
+    return toProject(row)
   }),
   getProject: read(function* (id) {
     const row = yield* one(project, { id })
@@ -116,16 +120,17 @@ export const credentialStore = ({
     if (yield* one(keyByDigest, { digest })) return 'digest_taken'
     if ((yield* countValid(key)) >= limit) return 'limit_reached'
     yield* run(insertKey, { ...apiKeyColumns(key), digest })
-    yield* record(audit)
+    yield* record(audit, key, NO_ROW)
     return 'created'
   }),
   listKeys: read(pagesOf('api_keys', (d) => `${keys(d)} where project_id = @projectId`, toApiKey)),
   revokeKey: write(function* (projectId, id, now, audit) {
-    if ((yield* run(revoke, { projectId, id, now })) === 1) {
-      yield* record(audit)
+    const isRevoked = (yield* run(revoke, { projectId, id, now })) === 1
+    const key = yield* one(keyById, { id })
+    if (key && isRevoked) {
+      yield* record(audit, toApiKey(key))
       return 'revoked'
     }
-    const key = yield* one(keyById, { id })
     return key?.projectId === projectId ? 'already_revoked' : undefined
   }),
   endSignIn: write(function* ({ id, until }, now) {

@@ -1,6 +1,7 @@
 import type { Instant } from '@org/agent-messaging-core'
 import {
   insertList,
+  NO_ROW,
   PORTAL_COLUMNS,
   portalColumns,
   selectList,
@@ -56,18 +57,19 @@ export const portalStore = ({ read, write }: Runner): PortalStore => ({
     yield* run(deleteOld, session)
     if ((yield* count(session)) >= limit) return 'limit_reached'
     yield* run(insert, { ...portalColumns(session), digest })
-    yield* record(audit)
+    yield* record(audit, session, NO_ROW)
     return 'created'
   }),
   open: write((digest, now) => find(open, { digest, now })),
   findByDigest: read((digest) => find(byDigest, { digest })),
   find: read((id) => find(byId, { id })),
   end: write(function* (projectId, id, now, audit) {
-    if ((yield* run(end, { projectId, id, now })) === 1) {
-      yield* record(audit)
+    const isEnded = (yield* run(end, { projectId, id, now })) === 1
+    const row = yield* one(byId, { id })
+    if (row && isEnded) {
+      yield* record(audit, toPortalSession(row))
       return 'ended'
     }
-    const row = yield* one(byId, { id })
     return row?.projectId === projectId ? 'already_ended' : undefined
   }),
 })

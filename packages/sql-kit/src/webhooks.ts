@@ -53,7 +53,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
     if ((yield* count(webhook)) >= limit) return 'limit_reached'
     const row = yield* one(insertWebhook, webhookColumns(webhook))
     if (row) yield* run(subscribe, { ...webhook, ...row, names: namesOf(webhook) })
-    yield* record(audit)
+    yield* record(audit, webhook)
     return 'created'
   }),
   get: runner.read(function* (projectId, id) {
@@ -71,7 +71,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
       yield* run(unsubscribe, row)
       yield* run(subscribe, { ...row, names: namesOf(after) })
     }
-    yield* record(audit)
+    yield* record(audit, after, before)
     return after
   }),
   delete: runner.write(function* (projectId, id, audit) {
@@ -79,7 +79,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
     if (!row) return false
     yield* run(unsubscribe, row)
     yield* run(erase, row)
-    yield* record(audit)
+    yield* record(audit, toWebhook(row))
     return true
   }),
   reseal: runner.write(

@@ -150,6 +150,7 @@ export const aPortalSession = (session: Partial<PortalSession> = {}): PortalSess
     id: ids.next(),
     projectId: PROJECT_ID,
     permissions: ['project:webhooks'],
+    isReadOnly: false,
     createdAt: BUILT_AT,
     linkUntil: BUILT_AT + 60_000,
     until: BUILT_AT + 3_600_000,

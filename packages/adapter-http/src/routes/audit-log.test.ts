@@ -12,7 +12,7 @@ const openWithOperator = async () => {
 }
 
 describe('GET /v1/audit-log', () => {
-  it('names the key, the action, the row and the changed fields, never a value', async () => {
+  it('names the key, the action, the row and the changed fields, and values of a list', async () => {
     const { ask, keyId, project } = await openWithOperator()
     const webhook = (
       await ask('POST', '/v1/webhooks', { body: { ...hook, url: 'https://a.example' } })
@@ -32,13 +32,28 @@ describe('GET /v1/audit-log', () => {
     expect(log.json.data[2]).toEqual({
       id: expect.any(String),
       projectId: project.id,
-      actor: { kind: 'key', id: keyId },
+      actor: { kind: 'key', id: keyId, name: 'a key' },
       action: 'webhook.updated',
       targetId: webhook.id,
+      targetName: 'https://a.example',
       fields: ['headers', 'url'],
       createdAt: '2030-01-01T00:00:00.000Z',
     })
     expect(log.text).not.toMatch(/hidden|whsec_/)
+  })
+
+  it('tells a pause from a resumption, with the old and the new value', async () => {
+    const { ask } = await openWithOperator()
+    const { id } = (await ask('POST', '/v1/webhooks', { body: hook })).json
+    for (const body of [{ paused: true }, { paused: false }, { paused: true, events: ['*'] }])
+      await ask('PATCH', `/v1/webhooks/${id}`, { body })
+    const { data } = (await ask('GET', `/v1/audit-log?targetId=${id}`)).json
+    expect(data).toMatchObject([
+      { action: 'webhook.updated', changes: { paused: { from: false, to: true } } },
+      { action: 'webhook.resumed', changes: { paused: { from: true, to: false } } },
+      { action: 'webhook.paused', changes: { paused: { from: false, to: true } } },
+      { action: 'webhook.created' },
+    ])
   })
 
   it('records changes of agents, keys and recoveries', async () => {
@@ -104,7 +119,7 @@ describe('GET /v1/audit-log', () => {
       ['delivery.redelivered', delivery.id, undefined],
       ['delivery.cancelled', delivery.id, undefined],
     ])
-    expect(log.json.data[0].actor).toEqual({ kind: 'key', id: keyId })
+    expect(log.json.data[0].actor).toEqual({ kind: 'key', id: keyId, name: 'a key' })
     expect(log.text).not.toContain('hidden')
   })
 

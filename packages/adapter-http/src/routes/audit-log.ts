@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@org/agent-messaging-core'
+import type { AuditEntry, Json } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
 import { ACTOR_KINDS, AUDIT_ACTIONS, withIso } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
@@ -13,6 +13,7 @@ import { at, uuid } from '../wire/body.js'
 const auditActionSchema = z.enum(AUDIT_ACTIONS).meta({ id: 'AuditAction' })
 const actorKindSchema = z.enum(ACTOR_KINDS).meta({ id: 'ActorKind' })
 
+const anyValue = z.custom<Json>().meta({ shown: {} })
 const auditEntrySchema = z
   .object({
     id: uuid,
@@ -26,6 +27,10 @@ const auditEntrySchema = z
           .describe(
             'The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
           ),
+        name: z
+          .string()
+          .optional()
+          .describe('The name of the API key, or the title of the portal link.'),
       })
       .meta({ id: 'Actor' }),
     action: auditActionSchema,
@@ -34,15 +39,22 @@ const auditEntrySchema = z
       .describe(
         'The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name.',
       ),
+    targetName: z
+      .string()
+      .optional()
+      .describe('The name that the agent, webhook, key, portal link or project had.'),
     count: z
       .int()
       .min(0)
       .optional()
       .describe('The number of messages of an erased principal that the call found.'),
-    fields: z
-      .array(z.string())
+    fields: z.array(z.string()).optional().describe('The names of the fields that an update set.'),
+    changes: z
+      .record(z.string(), z.object({ from: anyValue.optional(), to: anyValue.optional() }))
       .optional()
-      .describe('The names of the fields that an update set. Values are never stored.'),
+      .describe(
+        'By field, the old and the new value. Of a `url`, only the origin. Other fields have no values here.',
+      ),
     createdAt: at,
   })
   .meta({ id: 'AuditEntry' })

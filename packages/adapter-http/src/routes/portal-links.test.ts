@@ -16,6 +16,7 @@ describe('POST /v1/portal-links', () => {
         id: expect.any(String),
         url: expect.stringMatching(/^https:\/\/msg\.example\/console\/portal\?code=[0-9a-f]{64}$/),
         permissions: ['project:webhooks'],
+        readOnly: false,
         createdAt: '2030-01-01T00:00:00.000Z',
         linkExpiresAt: '2030-01-01T00:15:00.000Z',
         expiresAt: '2030-01-01T01:00:00.000Z',

@@ -380,10 +380,13 @@ create table agent_messaging.audit_log (
   project_id text collate "C" not null,
   actor_kind text not null,
   actor_id text,
+  actor_name text,
   action text not null,
   target_id text collate "C" not null,
+  target_name text,
   count bigint,
   fields text,
+  changes text,
   created_at bigint not null
 );
 create index audit_log_project on agent_messaging.audit_log (project_id, seq);
@@ -397,6 +400,7 @@ create table agent_messaging.portal_sessions (
   project_id text collate "C" not null,
   digest text collate "C" not null unique,
   permissions text not null,
+  is_read_only boolean not null,
   title text,
   return_url text,
   created_at bigint not null,

@@ -1,6 +1,7 @@
 import type { AuditEntry, MessagingService } from '@org/agent-messaging-core'
 import { isStorableText } from '@org/agent-messaging-core/runtime'
-import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core/host'
+import { ACTOR_KINDS, AUDIT_ACTIONS, changeTexts } from '@org/agent-messaging-core/host'
+import type { Child } from 'hono/jsx'
 import { z } from 'zod'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'
@@ -104,15 +105,44 @@ const columnsFor = (
         </a>
       ),
   },
-  What: ({ action, targetId }) => <Id id={targetId} {...(canOpen && linkTo(action, targetId))} />,
-  Fields: { class: 'any', cell: ({ fields = [] }) => fields.join(', ') },
+  What: {
+    class: 'any',
+    cell: ({ action, targetId, targetName }) => (
+      <Named name={targetName}>
+        <Id id={targetId} {...(canOpen && linkTo(action, targetId))} />
+      </Named>
+    ),
+  },
+  Fields: {
+    class: 'any',
+    cell: (entry) => changeTexts(entry).map((text) => <div dir="auto">{text}</div>),
+  },
   By: ({ actor }) => (
     <>
-      {ACTORS[actor.kind]} {actor.id !== undefined && <Id id={actor.id} />}
+      {ACTORS[actor.kind]}{' '}
+      {actor.id !== undefined && (
+        <Named name={actor.name}>
+          <Id id={actor.id} />
+        </Named>
+      )}
     </>
   ),
   When: ({ createdAt }) => <FullTime at={createdAt} />,
 })
+
+type NamedProps = { readonly name: string | undefined; readonly children: Child }
+
+/** Shows a name above an id. */
+const Named = ({ name, children }: NamedProps) => (
+  <>
+    {name !== undefined && (
+      <div>
+        <bdi>{name}</bdi>
+      </div>
+    )}
+    {children}
+  </>
+)
 
 const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   key: 'API key',
@@ -128,6 +158,8 @@ const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
 const PAGES: Readonly<Record<string, string>> = {
   'webhook.created': 'webhooks',
   'webhook.updated': 'webhooks',
+  'webhook.paused': 'webhooks',
+  'webhook.resumed': 'webhooks',
   'webhook.secret_rotated': 'webhooks',
   'webhook.rotation_finished': 'webhooks',
   'recovery.started': 'recoveries',

@@ -11,13 +11,21 @@ const ID = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'
 const HTTPS = 'https://msg.example'
 const APP = 'https://app.example'
 
-type Options = Parameters<typeof scene>[0]
+type Options = Parameters<typeof scene>[0] & { readonly readOnly?: boolean }
 
 /** A scene with a link for the permissions, and a way to open it. */
-async function portal(permissions: readonly PortalPermission[], options: Options = {}) {
+async function portal(
+  permissions: readonly PortalPermission[],
+  { readOnly, ...options }: Options = {},
+) {
   const s = await scene(options)
   const link = async (returnUrl?: string) => {
-    const made = await s.service.portals.create({ projectId: s.projectId, permissions, returnUrl })
+    const made = await s.service.portals.create({
+      projectId: s.projectId,
+      permissions,
+      readOnly,
+      returnUrl,
+    })
     const { session, code } = made
     return { session, path: `/console/portal?code=${code}` }
   }
@@ -151,6 +159,42 @@ describe('the pages of a portal session', () => {
       listed === 'project:message' || listed === 'either',
       listed !== 'none',
     ])
+  })
+
+  it.each(routes.filter((route) => route.startsWith('POST') && classOf(route) !== 'none'))(
+    'refuse a reader: %s',
+    async (route) => {
+      const { enter, send } = await portal(['project:webhooks', 'project:message'], {
+        readOnly: true,
+      })
+      const [, pattern = ''] = route.split(' ')
+      expect((await send(pathIn(pattern), {}, (await enter()).cookie)).status).toBe(403)
+    },
+  )
+
+  it('show a reader no form, and no page of a form', async () => {
+    const both = ['project:webhooks', 'project:message'] as const
+    const { enter, get, service, projectId } = await portal(both, { readOnly: true })
+    const { webhook } = await service.webhooks.create({
+      projectId,
+      url: 'https://own.example/hook',
+      events: ['*'],
+    })
+    const { cookie } = await enter()
+    for (const path of [
+      'webhooks',
+      `webhooks/${webhook.id}`,
+      'deliveries',
+      'recover',
+      'questions',
+    ]) {
+      const page = await get(`/console/${path}`, cookie)
+      const forms = [...(await page.text()).matchAll(/<form method="post" action="([^"]*)"/g)]
+      expect([path, page.status]).toEqual([path, 200])
+      expect(forms.map(([, to]) => to)).toEqual(['/console/theme', '/console/sign-out'])
+    }
+    for (const form of ['edit', 'rotate', 'delete'])
+      expect((await get(`/console/webhooks/${webhook.id}/${form}`, cookie)).status).toBe(403)
   })
 
   it('search for no text of more than 100 characters', async () => {

@@ -41,7 +41,11 @@ export const servePortal =
     c.set('apiKey', keyOf(session))
     c.set('projectName', await customerOf(d, session))
     c.set('isOperator', false)
-    c.set('actor', { kind: 'portal', id })
+    c.set('actor', {
+      kind: 'portal',
+      id,
+      ...(session.title !== undefined && { name: session.title }),
+    })
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
     return isPortalPath(c.req.path, session.permissions)
       ? next()

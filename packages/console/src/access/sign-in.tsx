@@ -105,7 +105,7 @@ export const requireSession =
       c.set('isOperator', isOperator)
       if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
       c.set('apiKey', apiKey)
-      c.set('actor', { kind: 'console', id: apiKey.id })
+      c.set('actor', { kind: 'console', id: apiKey.id, name: apiKey.name })
       c.set('projectName', await projectNameOf(d, apiKey.projectId))
       return next()
     }
@@ -149,7 +149,9 @@ export const need =
       : showProblem(
           c,
           403,
-          `Your API key lacks the permission ${permissionsFor(call).join(' or ')}`,
+          c.get('portal')
+            ? 'You can only read here'
+            : `Your API key lacks the permission ${permissionsFor(call).join(' or ')}`,
         )
 
 type SignInPage = {

@@ -1,5 +1,5 @@
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName, isPermitted, type CallName } from '@org/agent-messaging-core/host'
+import { isAgentName, isPermitted, isRead, type CallName } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
@@ -46,7 +46,7 @@ export const projectIn = (c: PageRequest): string => c.get('apiKey').projectId
 
 /** Tells whether the session has a permission for this call. */
 export const can = (c: PageRequest, call: CallName): boolean =>
-  isPermitted(c.get('apiKey').permissions, call)
+  isPermitted(c.get('apiKey').permissions, call) && (isRead(call) || !c.get('portal')?.isReadOnly)
 
 /** Returns the agent that the path names as `:agent`. */
 export const agentRef = (c: PageRequest) => ({

@@ -42,9 +42,10 @@ export const eraseSession =
   (d: CancelContext & Needs<'waitingRoom' | 'maintenance'>) =>
   ({ sessionId, force = false, actor, ...ref }: EraseSessionInput) =>
     safeTry(async function* () {
-      const { projectId, id: agentId } = yield* getAgent(d)(ref)
+      const { projectId, id: agentId, name: targetName } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }
-      const audit = auditEntry(d, { projectId, action: 'session.erased', targetId: agentId, actor })
+      const target = { targetId: agentId, targetName }
+      const audit = auditEntry(d, { projectId, action: 'session.erased', ...target, actor })
       const remove = () => chain(d.storage.messages.erase({ ...session, audit }))
       const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
       if (erased === undefined) return fail('session_not_found')

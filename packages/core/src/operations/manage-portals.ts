@@ -30,14 +30,21 @@ export type CreatePortalError =
 export const createPortal =
   (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreatePortalInput) =>
     safeTry(async function* () {
-      const { projectId, permissions = ['project:webhooks'], title, returnUrl, actor } = input
+      const {
+        projectId,
+        permissions = ['project:webhooks'],
+        readOnly: isReadOnly = false,
+        title,
+        returnUrl,
+        actor,
+      } = input
       const { lifetimeSeconds = 3_600 } = input
       const problem = broken(required({ projectId })) ?? broken(portalRules(input))
       if (problem) return problem
       const now = d.clock.now()
       const until = now + lifetimeSeconds * SECOND
       const session: PortalSession = {
-        ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
+        ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)], isReadOnly },
         ...(title !== undefined && { title }),
         ...(returnUrl !== undefined && { returnUrl }),
         ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },

@@ -2,6 +2,7 @@
 
 export { isInScope, type SessionScope } from '../domain/access/access.js'
 export { isAuditedChange } from '../domain/access/audit.js'
+export { auditedChange, NO_ROW, type AuditedRow } from '../domain/access/audited-change.js'
 export { canOpen, type PortalSession } from '../domain/access/portal.js'
 export {
   endUserMark,

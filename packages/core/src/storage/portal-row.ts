@@ -3,9 +3,11 @@ import type { PortalSession } from '../domain/access/portal.js'
 /** A portal session without the digest, which no method returns. */
 export type PortalRow = Omit<
   PortalSession,
-  'permissions' | 'title' | 'returnUrl' | 'openedAt' | 'endedAt'
+  'permissions' | 'isReadOnly' | 'title' | 'returnUrl' | 'openedAt' | 'endedAt'
 > & {
   readonly permissions: string
+  /** SQLite has no boolean. PostgreSQL accepts 0 and 1. */
+  readonly isReadOnly: boolean | number
   readonly title: string | null
   readonly returnUrl: string | null
   readonly openedAt: number | null
@@ -16,6 +18,7 @@ export const PORTAL_COLUMNS = [
   'id',
   'projectId',
   'permissions',
+  'isReadOnly',
   'title',
   'returnUrl',
   'createdAt',
@@ -27,6 +30,7 @@ export const PORTAL_COLUMNS = [
 
 export const toPortalSession = ({
   permissions,
+  isReadOnly,
   title,
   returnUrl,
   openedAt,
@@ -35,6 +39,7 @@ export const toPortalSession = ({
 }: PortalRow): PortalSession => ({
   ...row,
   permissions: JSON.parse(permissions) as PortalSession['permissions'],
+  isReadOnly: Boolean(isReadOnly),
   ...(title !== null && { title }),
   ...(returnUrl !== null && { returnUrl }),
   ...(openedAt !== null && { openedAt }),
@@ -44,6 +49,7 @@ export const toPortalSession = ({
 export const portalColumns = (session: PortalSession): PortalRow => ({
   ...session,
   permissions: JSON.stringify(session.permissions),
+  isReadOnly: session.isReadOnly ? 1 : 0,
   title: session.title ?? null,
   returnUrl: session.returnUrl ?? null,
   openedAt: session.openedAt ?? null,

@@ -139,7 +139,7 @@ export const updateWebhook =
       yield* await checkWebhook(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
       if (takesHeadersElsewhere(before, change)) return invalid('headers', HEADERS_STAY)
-      const entry = { action: 'webhook.updated', fields: changedFields(change) } as const
+      const entry = { action: actionOf(change), fields: changedFields(change) }
       const ref = { projectId, webhookId, actor }
       const updated = yield* stored(d, ref, changeOf(d, change, before), entry)
       const wasHeld = before.status.kind === 'disabled' || before.isPaused
@@ -235,6 +235,12 @@ export const deleteWebhook =
       d.maintenance.wake()
       return ok(undefined)
     })
+
+/** A change of `paused` alone has an action of its own. */
+function actionOf({ paused, ...others }: WebhookChanges): AuditEntry['action'] {
+  if (paused === undefined || changedFields(others).length > 0) return 'webhook.updated'
+  return paused ? 'webhook.paused' : 'webhook.resumed'
+}
 
 /** Stores the change, and applies it to the deliveries that wait. */
 const stored = (

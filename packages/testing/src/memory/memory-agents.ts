@@ -32,7 +32,7 @@ export class MemoryAgents implements Immediate<AgentStore> {
     if (this.#isNameTaken(agent)) return 'name_taken'
     if (this.#agentsOf(agent.projectId).length >= limit) return 'limit_reached'
     this.#memory.agents.set(agent.id, agent)
-    return recorded(this.#memory, audit, 'created')
+    return recorded(this.#memory, audit, 'created', agent)
   }
 
   get(projectId: string, idOrName: string): Agent | undefined {
@@ -56,17 +56,18 @@ export class MemoryAgents implements Immediate<AgentStore> {
     const changed = { ...agent, ...change }
     if (this.#isNameTaken(changed)) return 'name_taken'
     this.#memory.agents.set(id, changed)
-    return recorded(this.#memory, audit, changed)
+    return recorded(this.#memory, audit, changed, changed, agent)
   }
 
   delete(projectId: string, id: string, audit?: AuditEntry): 'deleted' | 'busy' | undefined {
     const { agents, sessions } = this.#memory
-    if (!ofProject(agents.get(id), projectId)) return undefined
+    const agent = ofProject(agents.get(id), projectId)
+    if (!agent) return undefined
     const ofAgent = [...sessions.values()].filter(({ agentId }) => agentId === id)
     if (ofAgent.some(({ open }) => open.length > 0)) return 'busy'
     agents.delete(id)
     for (const session of ofAgent) removeSession(this.#memory, session)
-    return recorded(this.#memory, audit, 'deleted')
+    return recorded(this.#memory, audit, 'deleted', agent)
   }
 
   changeState({ agentId, from, to, outgoing }: StateChange): {

@@ -1,6 +1,9 @@
 import type { AuditEntry, Page } from '@org/agent-messaging-core'
 import {
+  auditedChange,
   isAuditedChange,
+  NO_ROW,
+  type AuditedRow,
   type AuditFilter,
   type AuditStore,
   type PageOf,
@@ -9,9 +12,15 @@ import {
 import type { Immediate, Memory } from './memory.js'
 import { newestFirst } from './memory-page.js'
 
-/** Adds the entry if the result is that of a change. Returns the result. */
-export function recorded<T>({ auditLog }: Memory, audit: AuditEntry | undefined, result: T): T {
-  if (audit && isAuditedChange(result)) auditLog.set(audit.id, audit)
+/** Adds the entry if the result is that of a change to the row. Returns the result. */
+export function recorded<T>(
+  { auditLog }: Memory,
+  audit: AuditEntry | undefined,
+  result: T,
+  after: AuditedRow = NO_ROW,
+  before?: AuditedRow,
+): T {
+  if (audit && isAuditedChange(result)) auditLog.set(audit.id, auditedChange(audit, after, before))
   return result
 }
 

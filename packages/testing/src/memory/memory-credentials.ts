@@ -1,5 +1,6 @@
 import type { ApiKey, AuditEntry, Instant, Project, Page } from '@org/agent-messaging-core'
 import {
+  NO_ROW,
   ENDED_SIGN_IN,
   toIso,
   hasLimits,
@@ -21,7 +22,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
 
   createProject(project: Project, audit?: AuditEntry): 'created' {
     this.#memory.projects.set(project.id, project)
-    return recorded(this.#memory, audit, 'created')
+    return recorded(this.#memory, audit, 'created', project)
   }
 
   updateProject(
@@ -34,7 +35,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     const { sendLimits: _, ...facts } = before
     const after = hasLimits(sendLimits) ? { ...facts, sendLimits } : facts
     this.#memory.projects.set(id, after)
-    return recorded(this.#memory, audit, after)
+    return recorded(this.#memory, audit, after, after, before)
   }
 
   getProject(id: string): Project | undefined {
@@ -57,7 +58,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     if (this.findByDigest(digest)) return 'digest_taken'
     if (this.#countValid(key.projectId, key.createdAt) >= limit) return 'limit_reached'
     apiKeys.set(key.id, { key, digest })
-    return recorded(this.#memory, audit, 'created')
+    return recorded(this.#memory, audit, 'created', key, NO_ROW)
   }
 
   findByDigest(digest: string): ApiKey | undefined {
@@ -78,7 +79,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     if (row?.key.projectId !== projectId) return undefined
     if (row.key.revokedAt !== undefined) return 'already_revoked'
     row.key = { ...row.key, revokedAt: now }
-    return recorded(this.#memory, audit, 'revoked')
+    return recorded(this.#memory, audit, 'revoked', row.key)
   }
 
   endSignIn({ id, until }: SignIn, now: Instant): void {

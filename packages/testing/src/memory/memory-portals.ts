@@ -1,5 +1,10 @@
 import type { AuditEntry, Instant } from '@org/agent-messaging-core'
-import { canOpen, type PortalSession, type PortalStore } from '@org/agent-messaging-core/storage'
+import {
+  NO_ROW,
+  canOpen,
+  type PortalSession,
+  type PortalStore,
+} from '@org/agent-messaging-core/storage'
 import { ofProject, type Immediate, type Memory } from './memory.js'
 import { recorded } from './memory-audit.js'
 
@@ -23,7 +28,7 @@ export class MemoryPortals implements Immediate<PortalStore> {
     const others = [...portals.values()].filter((row) => ofProject(row.session, session.projectId))
     if (others.length >= limit) return 'limit_reached'
     portals.set(session.id, { session, digest })
-    return recorded(this.#memory, audit, 'created')
+    return recorded(this.#memory, audit, 'created', session, NO_ROW)
   }
 
   open(digest: string, now: Instant): PortalSession | undefined {
@@ -50,7 +55,7 @@ export class MemoryPortals implements Immediate<PortalStore> {
     if (row?.session.projectId !== projectId) return undefined
     if (row.session.endedAt !== undefined) return 'already_ended'
     row.session = { ...row.session, endedAt: now }
-    return recorded(this.#memory, audit, 'ended')
+    return recorded(this.#memory, audit, 'ended', row.session)
   }
 
   #rowOf(digest: string) {

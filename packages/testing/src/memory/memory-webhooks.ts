@@ -30,7 +30,7 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     if (this.#webhooks.has(webhook.id)) return 'created'
     if (this.#webhooksOf(webhook.projectId).length >= limit) return 'limit_reached'
     this.#webhooks.set(webhook.id, webhook)
-    return recorded(this.#memory, audit, 'created')
+    return recorded(this.#memory, audit, 'created', webhook)
   }
 
   get(projectId: string, id: string): Webhook | undefined {
@@ -50,12 +50,14 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
   ): Webhook | undefined {
     const webhook = this.get(projectId, id)
     if (!webhook) return undefined
-    return recorded(this.#memory, audit, this.#save(changeWebhook(webhook, change)))
+    const changed = this.#save(changeWebhook(webhook, change))
+    return recorded(this.#memory, audit, changed, changed, webhook)
   }
 
   delete(projectId: string, id: string, audit?: AuditEntry): boolean {
-    const deleted = this.get(projectId, id) !== undefined && this.#webhooks.delete(id)
-    return recorded(this.#memory, audit, deleted)
+    const webhook = this.get(projectId, id)
+    const deleted = webhook !== undefined && this.#webhooks.delete(id)
+    return recorded(this.#memory, audit, deleted, webhook)
   }
 
   setHook(hook: HookOfMessage, agentId: string, limit: number): HookSet {

@@ -336,17 +336,20 @@ create table recovery_leavers (
 create index recovery_leavers_recovery on recovery_leavers
   (recovery_seq, state, finished_at);
 
--- The log of changes. An entry names fields, never values.
+-- The log of changes.
 create table audit_log (
   seq integer primary key,
   id text not null unique,
   project_id text not null,
   actor_kind text not null,
   actor_id text,
+  actor_name text,
   action text not null,
   target_id text not null,
+  target_name text,
   count integer,
   fields text,
+  changes text,
   created_at integer not null
 ) strict;
 create index audit_log_project on audit_log (project_id);
@@ -360,6 +363,7 @@ create table portal_sessions (
   project_id text not null,
   digest text not null unique,
   permissions text not null,
+  is_read_only integer not null,
   title text,
   return_url text,
   created_at integer not null,

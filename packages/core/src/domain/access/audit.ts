@@ -1,4 +1,5 @@
 import type { Instant } from '../values/instant.js'
+import type { Json } from '../values/json.js'
 
 export const ACTOR_KINDS = [
   'key',
@@ -16,7 +17,12 @@ export const ACTOR_KINDS = [
  * portal session's id for `portal`, and the `caller` of an `Access` for `user`. `link` is the
  * visitor of a one-time link. `host` is a program that embeds the service.
  */
-export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
+export type Actor = {
+  readonly kind: (typeof ACTOR_KINDS)[number]
+  readonly id?: string
+  /** The name of the API key, or the title of the portal link. */
+  readonly name?: string
+}
 
 export const AUDIT_ACTIONS = [
   'project.created',
@@ -25,6 +31,8 @@ export const AUDIT_ACTIONS = [
   'key.revoked',
   'webhook.created',
   'webhook.updated',
+  'webhook.paused',
+  'webhook.resumed',
   'webhook.secret_rotated',
   'webhook.rotation_finished',
   'webhook.deleted',
@@ -51,8 +59,8 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /**
- * One change that a person or a program made. An entry names fields and never contains values, nor
- * the id of a session or of an end user. The actor `user` is a person, though.
+ * One change that a person or a program made. An entry has the values of an allow-list of fields,
+ * and never the id of a session or of an end user. The actor `user` is a person, though.
  */
 export type AuditEntry = {
   readonly id: string
@@ -65,10 +73,14 @@ export type AuditEntry = {
    * The name of a downloaded list.
    */
   readonly targetId: string
+  /** The name that the agent, webhook, key, portal link or project had. */
+  readonly targetName?: string
   /** The messages of an erased principal that the call found. */
   readonly count?: number
   /** The names of the fields that an update set. */
   readonly fields?: readonly string[]
+  /** By field, the old and the new value. Absent: not set. */
+  readonly changes?: Readonly<Record<string, { readonly from?: Json; readonly to?: Json }>>
   readonly createdAt: Instant
 }
 
@@ -114,7 +126,8 @@ export const auditEntry = (
   {
     actor = { kind: 'host' },
     ...change
-  }: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'count' | 'fields'> & ByActor,
+  }: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'targetName' | 'count' | 'fields'> &
+    ByActor,
 ): AuditEntry => ({ id: ids.next(), actor, createdAt: clock.now(), ...change })
 
 /** Returns the names of the fields that the change sets, sorted. */

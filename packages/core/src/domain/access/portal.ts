@@ -12,6 +12,8 @@ export type PortalPermission = (typeof PORTAL_PERMISSIONS)[number]
 /** The settings of a link that people give. */
 export type PortalSettings = {
   readonly permissions?: readonly PortalPermission[] | undefined
+  /** True shows the pages without forms, and refuses changes. Default: false. */
+  readonly readOnly?: boolean | undefined
   readonly lifetimeSeconds?: number | undefined
   /** The customer's name in the portal, 1 to 100 characters. */
   readonly title?: string | undefined
@@ -25,6 +27,11 @@ export const portalSettings = {
     items: { type: 'string', enum: PORTAL_PERMISSIONS },
     minItems: 1,
     unset: '`project:webhooks`',
+  },
+  readOnly: {
+    type: 'boolean',
+    default: false,
+    description: 'Shows the pages without forms, and refuses changes.',
   },
   lifetimeSeconds: {
     type: 'integer',
@@ -55,6 +62,7 @@ export type PortalSession = {
   readonly id: string
   readonly projectId: string
   readonly permissions: readonly PortalPermission[]
+  readonly isReadOnly: boolean
   /** The customer's name, if it is not that of the project. */
   readonly title?: string
   /** The page of the platform that the customer comes from and goes back to. */

@@ -10,7 +10,6 @@ const readers = {
     (await firstOf(agents.list())).map(({ id, name }) => [id, name]),
   webhook: async ({ webhooks }: Client) =>
     (await firstOf(webhooks.list())).map(({ id, url, description }) => [id, description ?? url]),
-  key: async ({ keys }: Client) => (await firstOf(keys.list())).map(({ id, name }) => [id, name]),
 }
 
 /** Returns names by id, of the kinds that the API key can list. */

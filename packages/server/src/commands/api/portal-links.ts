@@ -7,6 +7,7 @@ import { duration, repeatable } from '../options.js'
 
 type CreateOptions = {
   readonly permission?: readonly PortalPermission[]
+  readonly readOnly?: true
   readonly lifetime?: number
   readonly title?: string
   readonly returnUrl?: string
@@ -21,9 +22,11 @@ export function addPortalLinks(program: Command): void {
     examples: ['agent-messaging portal-links create --permission project:webhooks --lifetime 1h'],
     thing: 'the link',
     call: ({ client, options }: Invocation<CreateOptions>) => {
-      const { permission: permissions, lifetime, title, returnUrl } = options
+      const { permission: permissions, readOnly, lifetime, title, returnUrl } = options
       const lifetimeSeconds = lifetime === undefined ? undefined : Math.floor(lifetime / 1_000)
-      return client.portalLinks.create(given({ permissions, lifetimeSeconds, title, returnUrl }))
+      return client.portalLinks.create(
+        given({ permissions, readOnly, lifetimeSeconds, title, returnUrl }),
+      )
     },
     text: ({ id, url, linkExpiresAt, expiresAt }) =>
       `${url}\n\nOpen the link before ${linkExpiresAt}. Its session ends at ${expiresAt}. The id is ${id}.`,
@@ -35,6 +38,7 @@ export function addPortalLinks(program: Command): void {
         PORTAL_PERMISSIONS,
       ),
     )
+    .option('--read-only', 'show the pages without forms, and refuse changes')
     .option('--lifetime <duration>', 'time until the session ends (default: 1h)', duration)
     .option('--title <name>', "customer's name in the portal (default: the project's name)")
     .option('--return-url <url>', 'page of your product that the portal links back to')

@@ -6,6 +6,7 @@ import {
   anApiKey,
   anAuditEntry,
   anEvent,
+  aPortalSession,
   aProject,
   aRecovery,
   aWebhook,
@@ -21,7 +22,7 @@ type Change = (storage: UnwrappedStorage, audit: AuditEntry, scene: Scene) => Pr
 
 /** Adds one entry per call, by creating a project. */
 const add = async ({ credentials }: UnwrappedStorage, entry: Partial<AuditEntry> = {}) => {
-  const audit = anAuditEntry(entry)
+  const audit = anAuditEntry({ targetName: aProject().name, ...entry })
   await credentials.createProject(aProject({ id: audit.id }), audit)
   return audit
 }
@@ -329,7 +330,7 @@ export function auditSuite(it: StorageTest): void {
   it.for(CHANGES)('gets its entry with the change: %s', async ([, change], { storage, scene }) => {
     const audit = anAuditEntry({ count: 2, fields: ['description', 'url'], createdAt: NOW })
     await change(storage, audit, scene)
-    expect((await storage.audit.list({}, PAGE)).data).toEqual([audit])
+    expect((await storage.audit.list({}, PAGE)).data).toMatchObject([audit])
   })
 
   it.for(REFUSED)(
@@ -345,7 +346,54 @@ export function auditSuite(it: StorageTest): void {
     const audit = anAuditEntry()
     await storage.webhooks.create(webhook, 1, audit)
     await storage.webhooks.create(webhook, 1, audit)
-    expect((await storage.audit.list({}, PAGE)).data).toEqual([audit])
+    expect((await storage.audit.list({}, PAGE)).data).toMatchObject([audit])
+  })
+
+  it('keeps the names of the actor and of a deleted target, and the values of a change', async ({
+    storage,
+  }) => {
+    const actor = { kind: 'key', id: 'k', name: 'web <app>' } as const
+    const webhook = aWebhook({ description: 'CRM' })
+    const agent = anAgent({ name: 'support' })
+    const key = anApiKey({ name: 'ci' })
+    const portal = aPortalSession({ title: 'Acme' })
+    const project = aProject({ id: UNKNOWN_ID, name: 'shop' })
+    const { webhooks, agents, credentials, portals } = storage
+    await credentials.createProject(project, anAuditEntry({ actor }))
+    const sendLimits = { project: { messagesPerMinute: 1, burst: 2 } }
+    await credentials.updateProject(project.id, { sendLimits }, anAuditEntry({ actor }))
+    await credentials.createKey(key, 'ab'.repeat(32), 1, anAuditEntry({ actor }))
+    await credentials.revokeKey(PROJECT_ID, key.id, NOW, anAuditEntry({ actor }))
+    await portals.create(portal, 'cd'.repeat(32), 1, anAuditEntry({ actor }))
+    await portals.end(PROJECT_ID, portal.id, NOW, anAuditEntry({ actor }))
+    await webhooks.create(webhook, 1, anAuditEntry({ actor }))
+    const change = { isPaused: true, description: 'New', updatedAt: NOW }
+    await webhooks.update(PROJECT_ID, webhook.id, change, anAuditEntry({ actor }))
+    await webhooks.delete(PROJECT_ID, webhook.id, anAuditEntry({ actor }))
+    await agents.create(agent, 1, anAuditEntry({ actor }))
+    await agents.update(
+      PROJECT_ID,
+      agent.id,
+      { concurrency: 7, updatedAt: NOW },
+      anAuditEntry({ actor }),
+    )
+    await agents.delete(PROJECT_ID, agent.id, anAuditEntry({ actor }))
+    const { data } = await storage.audit.list({}, PAGE)
+    expect(data.map((entry) => entry.actor)).toEqual(data.map(() => actor))
+    expect(data.toReversed().map(({ targetName, changes }) => [targetName, changes])).toEqual([
+      ['shop', undefined],
+      ['shop', { sendLimits: { to: sendLimits } }],
+      ['ci', { permissions: { to: key.permissions } }],
+      ['ci', undefined],
+      ['Acme', { permissions: { to: portal.permissions } }],
+      ['Acme', undefined],
+      ['CRM', undefined],
+      ['CRM', { paused: { from: false, to: true } }],
+      ['New', undefined],
+      ['support', undefined],
+      ['support', { concurrency: { from: agent.concurrency, to: 7 } }],
+      ['support', undefined],
+    ])
   })
 
   it('lists entries newest first, in pages', async ({ storage }) => {
