@@ -93,6 +93,10 @@ const columns: Columns<Failure> = {
         <a class="button" href={recoverPath({ webhook: failure.id, status: 'failed' })}>
           Recover
         </a>
+      ) : failure.failed === 0 ? (
+        <a class="button" href={`${BASE}/agents?state=error`}>
+          Show the state
+        </a>
       ) : (
         can(useView().c, 'messages.retryFailed') && (
           <a class="button" href={retryPath(failure.id, { from: failure.countedFrom })}>
