@@ -307,7 +307,10 @@ describe('the commands on the database', SLOWLY, () => {
     await cli('projects create default')
     expect(await cli('portal-links create')).toMatchObject({ code: 1 })
     const env = { ...ENV, SERVICE_PUBLIC_URL: 'https://msg.example' }
-    const link = await json('portal-links create --permission project:message --lifetime 1h', env)
+    const link = await json(
+      'portal-links create --permission project:message --read-only --lifetime 1h',
+      env,
+    )
     expect(link).toMatchObject({
       url: expect.stringMatching(/^https:\/\/msg.example\/console\/portal\?code=/),
       permissions: ['project:message'],

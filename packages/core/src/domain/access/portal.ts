@@ -27,11 +27,13 @@ export const portalSettings = {
     items: { type: 'string', enum: PORTAL_PERMISSIONS },
     minItems: 1,
     unset: '`project:webhooks`',
+    label: 'permission of the customer, by default project:webhooks',
   },
   readOnly: {
     type: 'boolean',
     default: false,
     description: 'Shows the pages without forms, and refuses changes.',
+    label: 'show the pages without forms, and refuse changes',
   },
   lifetimeSeconds: {
     type: 'integer',
@@ -39,18 +41,21 @@ export const portalSettings = {
     maximum: 86_400,
     description: 'The seconds from now to the end of the session.',
     unset: 'an hour',
+    label: 'time until the session ends (default: 1h)',
   },
   title: {
     type: 'string',
     maxLength: 100,
     description: "The customer's name at the top of each page.",
     unset: 'the name of the project',
+    label: "customer's name in the portal (default: the project's name)",
   },
   returnUrl: {
     type: 'string',
     maxLength: 2_000,
     pattern: '^https?:[^\\x00]+$',
     description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
+    label: 'page of your product that the portal links back to',
   },
 } as const satisfies SettingsOf<PortalSettings>
 

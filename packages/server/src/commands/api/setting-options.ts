@@ -1,5 +1,6 @@
 import { valueRule, type Setting, type Settings } from '@org/agent-messaging-core/host'
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { repeatable } from '../options.js'
 
 /** What the option of a setting has instead of the usual flags, or beside them. */
 type Own = { readonly flags: string; readonly example?: string; readonly parse?: typeof valueIn }
@@ -26,12 +27,14 @@ export function settingOptions(settings: Settings, own: Readonly<Record<string, 
 const cleared = (value: unknown) => (value === '' ? null : value)
 
 function optionOf(name: string, setting: Setting, own?: Own) {
-  const { type, label, enum: choices, clearable } = setting
+  const { type, label = '', enum: choices, items, clearable } = setting
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   const flags = own?.flags ?? `--${flag} <${type}>`
   const example = own?.example === undefined ? '' : `, such as ${own.example}`
+  if (items?.enum) return repeatable(flags, label, items.enum)
   const option = new Option(flags, `${label}${example}`)
   if (choices) return option.choices(choices)
+  if (!flags.includes('<')) return option
   const parse = own?.parse ?? valueIn
   return option.argParser((text) => (clearable && text === '-' ? null : parse(text, setting)))
 }
