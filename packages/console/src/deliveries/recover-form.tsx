@@ -55,7 +55,6 @@ export function RecoverPreview({
 }: FormProps & { readonly matching: Count }) {
   const { count, isAll } = matching
   const { c, zone } = useView()
-  const canStart = can(c, 'recoveries.start')
   if (count === 0)
     return (
       <section class="card" aria-labelledby="matches">
@@ -64,6 +63,15 @@ export function RecoverPreview({
         {filter.status === 'exhausted' && (
           <p>The status failed also covers deliveries that have retries left.</p>
         )}
+      </section>
+    )
+  if (!can(c, 'recoveries.start'))
+    return (
+      <section class="card" aria-labelledby="matches">
+        <h2 id="matches">
+          {sentence(countText(matching, 'delivery matches', 'deliveries match'))}
+        </h2>
+        <p class="muted">{describe(filter, zone)}</p>
       </section>
     )
   return (
@@ -85,17 +93,15 @@ export function RecoverPreview({
           <input type="hidden" name={name} value={value} />
         ),
       )}
-      {canStart && (
-        <p class="buttons">
-          <button class="primary">
-            {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
-          </button>
-          <button name="try" value="first">
-            Try one, then send all
-          </button>
-          <a href={deliveriesPath(filter)}>Show them</a>
-        </p>
-      )}
+      <p class="buttons">
+        <button class="primary">
+          {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
+        </button>
+        <button name="try" value="first">
+          Try one, then send all
+        </button>
+        <a href={deliveriesPath(filter)}>Show them</a>
+      </p>
     </form>
   )
 }

@@ -31,7 +31,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
   return newRoutes()
     .get('/conversations', maySee, (c) => messagesPage(c, d))
 
-    .get('/conversations/sessions', maySend, (c) => sessionsPage(c, d))
+    .get('/conversations/sessions', maySee, (c) => sessionsPage(c, d))
 
     .post('/conversations/sessions', maySend, async (c) => {
       const form = await c.req.parseBody()
