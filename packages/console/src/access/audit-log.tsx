@@ -117,16 +117,19 @@ const columnsFor = (
     class: 'any',
     cell: (entry) => changeTexts(entry).map((text) => <div dir="auto">{text}</div>),
   },
-  By: ({ actor }) => (
-    <>
-      {ACTORS[actor.kind]}{' '}
-      {actor.id !== undefined && (
-        <Named name={actor.name}>
-          <Id id={actor.id} />
-        </Named>
-      )}
-    </>
-  ),
+  By: {
+    class: 'any',
+    cell: ({ actor }) => (
+      <>
+        {ACTORS[actor.kind]}{' '}
+        {actor.id !== undefined && (
+          <Named name={actor.name}>
+            <Id id={actor.id} />
+          </Named>
+        )}
+      </>
+    ),
+  },
   When: ({ createdAt }) => <FullTime at={createdAt} />,
 })
 
