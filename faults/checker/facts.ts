@@ -32,6 +32,8 @@ type Ended = {
   /** Present for an answer, as the next one. */
   readonly response?: string
   readonly responseTimeMs?: number
+  /** Present for a failed message. */
+  readonly error?: { readonly code: string }
 }
 
 /** The end of a message. Empty for a state that is not its end. */
@@ -41,11 +43,12 @@ export function endedFacts({
   kind,
   response = '',
   responseTimeMs = 0,
+  error = { code: '' },
 }: Ended): Fact[] {
   const bucket = BUCKETS_MS.filter((end) => end < responseTimeMs).length
   const counts = {
     responded: { answered: 1, bytesOut: bytesOf(response), [`time:${bucket}`]: 1 },
-    failed: { failed: 1 },
+    failed: { failed: 1, [`error:${error.code}`]: 1 },
     cancelled: { cancelled: 1 },
   }[kind]
   return counts ? [{ subject: 'agent', id: agentId, at, counts }] : []

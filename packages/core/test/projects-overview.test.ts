@@ -1,3 +1,5 @@
+import { success } from '@org/agent-messaging-core/runtime'
+import { HOLD_CAUSES } from '@org/agent-messaging-core/host'
 import { refusalOf } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { scene } from './scene.js'
@@ -48,6 +50,23 @@ it('the overview has the usage of 30 days, and no open work of an idle project',
   expect((await overview())?.usage.messages).toBe(2)
   await jump(1)
   expect((await overview())?.usage.messages).toBe(1)
+})
+
+it('the overview has the work that waits, and since when', async () => {
+  const { service, project, storage } = await open()
+  const held = Object.fromEntries(HOLD_CAUSES.map((cause) => [cause, { count: 1 }]))
+  const health = { disabledWebhooks: 0, openCircuits: 1, halfOpenCircuits: 2 }
+  const backlog = { open: 9, due: 4, oldestDueAt: 5, held, ...health }
+  Object.assign(storage.deliveries, {
+    backlogs: () => Promise.resolve(success(new Map([[project.id, backlog]]))),
+  })
+  const { data } = await service.projects.overview()
+  expect(data.find(({ id }) => id === project.id)).toMatchObject({
+    openDeliveries: 9,
+    oldestDueAt: 5,
+    heldDeliveries: HOLD_CAUSES.length,
+    failingWebhooks: 3,
+  })
 })
 
 it('projects with failing webhooks come first, then the oldest ones, in pages', async () => {

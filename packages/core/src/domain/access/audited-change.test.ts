@@ -66,10 +66,12 @@ describe('the values of a change', () => {
       paused: { from: false, to: true },
       events: { from: ['a', 'b'], to: ['c'] },
       sendLimits: { to: { project: { burst: 1 } } },
+      url: { from: 'https://a.example', to: 'https://b.example' },
     }
-    expect(changeTexts({ fields: ['paused', 'url'], changes })).toEqual([
+    expect(changeTexts({ fields: ['paused', 'url', 'headers'], changes })).toEqual([
       'paused: false → true',
-      'url',
+      'url: https://a.example → https://b.example',
+      'headers',
       'events: a, b → c',
       'sendLimits: none → {"project":{"burst":1}}',
     ])

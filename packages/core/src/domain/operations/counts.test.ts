@@ -10,6 +10,7 @@ import {
   sumOfCounts,
   timeBucket,
   timeWithin,
+  withPeople,
   type Count,
 } from './counts.js'
 import type { Outcome } from '../webhooks/delivery.js'
@@ -167,4 +168,21 @@ it.each([
 
 it('a sum has no count of 0', () => {
   expect(addCounts({ messages: 1 }, { messages: 2, runs: 0 })).toEqual({ messages: 3 })
+})
+
+it('a row of people keeps the counts and the people that are known', () => {
+  const row = { projectId: 'p', subject: 'agent', stepMs: 300_000, at: 0 } as const
+  const rows = [
+    { ...row, id: 'a', counts: { people: 2 } },
+    { ...row, id: 'b', counts: { people: 1 } },
+    { ...row, id: 'c', counts: {} },
+  ]
+  const known = [
+    { ...row, id: 'a', counts: { messages: 5, people: 3 } },
+    { ...row, id: 'b', counts: { messages: 1 } },
+  ]
+  expect(withPeople(rows, known).map(({ id, counts }) => [id, counts])).toEqual([
+    ['a', { messages: 5, people: 3 }],
+    ['b', { messages: 1, people: 1 }],
+  ])
 })
