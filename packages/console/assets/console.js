@@ -194,8 +194,8 @@ const versionsShown = () =>
     .map((turn) => `${turn.id.slice('turn-'.length)}:${turn.dataset.version}`)
     .join()
 
-/** The form for the next message, behind the newest one. */
-const endOfTalk = () => document.getElementById('end')
+/** The form for the next message, behind the newest one. Readers have none. */
+const endOfTalk = () => document.getElementById('end') ?? talk
 const showEnd = () => endOfTalk().scrollIntoView({ block: 'end' })
 
 const showTurn = ({ id, version, html }) => {
@@ -214,7 +214,7 @@ const showTurn = ({ id, version, html }) => {
     shown.dataset.version = version
   } else talk.append(turn)
   if (answer && focused)
-    (document.getElementById(focused.id) ?? document.getElementById('message')).focus()
+    (document.getElementById(focused.id) ?? document.getElementById('message'))?.focus()
   showCopyButtons()
   const said = document.getElementById(`turn-${id}`).querySelector('.answered .said')
   const isFinal = /^(responded|failed)/.test(version)
@@ -288,7 +288,9 @@ const sendQuietly = async (event) => {
 }
 
 if (talk) {
-  document.querySelector('#end form').addEventListener('submit', (event) => void sendQuietly(event))
+  document
+    .querySelector('#end form')
+    ?.addEventListener('submit', (event) => void sendQuietly(event))
   if (talk.dataset.live) follow()
   const isTold = document.querySelector('.notice, .problem') !== null
   if (talk.dataset.live && !location.hash && !isTold) showEnd()

@@ -246,6 +246,26 @@ describe(
       })
     })
 
+    it('shows new messages to a reader, who has no form for the next one', async () => {
+      const { service, projectId } = browser.demo
+      const permissions = ['project:read'] as const
+      const { key } = await service.keys.create({ projectId, name: 'reader', permissions })
+      const send = async (message: string) => {
+        const sent = { projectId, agent: 'support', sessionId: 'for-readers', message, waitMs: 0 }
+        return (await service.messages.send(sent)).message.id
+      }
+      await send('Where is my order 4711?')
+      await browser.signedIn(
+        async (page) => {
+          await page.goto(at('/sessions/support?session=for-readers'))
+          expect(await page.locator('#message').count()).toBe(0)
+          const id = await send('Thanks! And the invoice?')
+          await page.locator(`#turn-${id} .answered.good`).waitFor()
+        },
+        { key },
+      )
+    })
+
     it('does not send a message again after a failure of the server', async () => {
       const { page } = await browser.visit()
       await page.goto(browser.signInUrl())
