@@ -13,6 +13,7 @@ import { type Column, type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
 import { type MessageFilter, messagesPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
+import { useView } from './parts/zone.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   return newRoutes()
@@ -217,7 +218,9 @@ type LinkProps = { readonly id: string; readonly names: AgentNames }
 /** The name of an agent, or the id if the API key cannot list agents. */
 export const AgentLink = ({ id, names }: LinkProps) => {
   const name = names.get(id)
-  return name === undefined ? <Id id={id} /> : <a href={`${BASE}/agents/${id}`}>{name}</a>
+  if (name === undefined) return <Id id={id} />
+  // The portal has no page of an agent.
+  return useView().c.get('portal') ? <>{name}</> : <a href={`${BASE}/agents/${id}`}>{name}</a>
 }
 
 /** Chooses an agent. An API key that cannot list agents has to type the name. */

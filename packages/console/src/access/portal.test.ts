@@ -197,6 +197,19 @@ describe('the pages of a portal session', () => {
       expect((await get(`/console/webhooks/${webhook.id}/${form}`, cookie)).status).toBe(403)
   })
 
+  it('name agents without a link to their pages', async () => {
+    const { enter, get, service, projectId } = await portal(['project:message'])
+    const executionPrincipal = { type: 'end_user', endUserId: 'u' }
+    const sent = { projectId, agent: 'bot', sessionId: 's', message: 'hi', executionPrincipal }
+    await service.messages.send(sent)
+    const { cookie } = await enter()
+    for (const path of ['conversations', 'people?id=u']) {
+      const page = await (await get(`/console/${path}`, cookie)).text()
+      expect(page).toContain('data-label="Agent">bot</td>')
+      expect(page).not.toContain('href="/console/agents')
+    }
+  })
+
   it('search for no text of more than 100 characters', async () => {
     const { enter, get } = await portal(['project:message'])
     const answer = await get(
