@@ -19,6 +19,8 @@ it('the page of failures shows what fails and why, and only what the key can see
   expect(shown).toContain(`href="/console/recover?webhook=${id}&amp;status=failed"`)
   expect(shown).toContain(`href="/console/messages/${message.id}"><code>RUNTIME_ERROR</code>`)
   expect(shown).toContain('the &lt;b&gt;model&lt;/b&gt; is busy')
+  // Messages that were sent before the first failure are retried too.
+  expect(shown).toContain(`href="/console/agents/${message.agentId}/retry?"`)
   const { key } = await service.keys.create({
     projectId,
     name: 'k',

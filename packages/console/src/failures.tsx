@@ -99,7 +99,7 @@ const columns: Columns<Failure> = {
         </a>
       ) : (
         can(useView().c, 'messages.retryFailed') && (
-          <a class="button" href={retryPath(failure.id, { from: failure.countedFrom })}>
+          <a class="button" href={retryPath(failure.id)}>
             Retry
           </a>
         )
@@ -107,7 +107,8 @@ const columns: Columns<Failure> = {
   },
 }
 
+/** A message that failed in this time can be older, so all failed ones are listed and retried. */
 const listOf = ({ subject, id, countedFrom }: Failure) =>
   subject === 'agent'
-    ? messagesPath({ agent: id, state: 'failed', from: countedFrom })
+    ? messagesPath({ agent: id, state: 'failed' })
     : deliveriesPath({ webhook: id, answer: 'failed', from: countedFrom })
