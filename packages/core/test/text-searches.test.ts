@@ -133,6 +133,16 @@ it('a page says how far it looked, unless it looked at all messages', async () =
   expect(empty).toEqual(page)
 })
 
+it('a page that ends with a long text says how far it looked', async () => {
+  const { service, storage, post, ref, bot } = await scene()
+  const long = { ...(await post('wanted')), message: 'wanted '.repeat(300_000) }
+  const page = { data: [long], nextCursor: bot.id, lookedBackTo: 47 }
+  vi.spyOn(storage.messages, 'search').mockResolvedValue(success(page))
+  const { projectId } = ref
+  const found = await service.messages.search({ projectId, text: 'wanted', ...PAGE })
+  expect(found).toMatchObject({ nextCursor: bot.id, lookedBackTo: 47 })
+})
+
 it('a text has at most 100 characters', async () => {
   const { service, ref } = await scene()
   const search = (text: string) => service.messages.search({ ...ref, text, ...PAGE })

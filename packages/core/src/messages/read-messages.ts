@@ -282,11 +282,10 @@ function readParts(
       for (const message of part.data) {
         data.push(message)
         text += textLength(message)
-        if (text >= MOST_TEXT)
-          return ok({
-            data,
-            nextCursor: message === part.data.at(-1) ? part.nextCursor : cursorOf(message),
-          })
+        if (text >= MOST_TEXT) {
+          const isWhole = message === part.data.at(-1)
+          return ok(isWhole ? { ...part, data } : { data, nextCursor: cursorOf(message) })
+        }
       }
       // A shorter part with a cursor has read as much as one page can.
       const isPageRead = part.data.length < wanted || data.length === limit
