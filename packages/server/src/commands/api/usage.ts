@@ -70,10 +70,12 @@ export function usageFile({ rows }: Stats, by: By, names: Names): string {
   const columns = [...COUNT_NAMES, 'p50Ms', 'p95Ms'] as const
   const records = rows.map(({ at, id = '', people, ...counts }) => [
     at,
-    ...(by ? [id, names[id] ?? ''] : [people ?? '']),
+    ...(by ? [id, names[id] ?? ''] : []),
+    ...(by === 'webhook' ? [] : [people ?? '']),
     ...columns.map((name) => counts[name] ?? ''),
   ])
-  const titles = ['at', ...(by ? ['id', by] : ['people']), ...columns]
+  const who = [...(by ? ['id', by] : []), ...(by === 'webhook' ? [] : ['people'])]
+  const titles = ['at', ...who, ...columns]
   return [titles, ...records].map(csvRecord).join('').trimEnd()
 }
 
