@@ -135,11 +135,15 @@ function projectsOf(http: Http) {
   }
 }
 
+type InputFilter = {
+  readonly agent?: string
+  readonly sessionId?: string
+  readonly endUserId?: string
+}
+
 const inputsOf = (http: Http) => ({
-  /** Lists the messages that wait for a person, newest first. */
-  list: (
-    filter?: PageInput & { readonly agent?: string; readonly endUserId?: string },
-  ): List<Message> => listOf(http, '/v1/inputs', filter),
+  /** Lists the messages that wait for a person, the nearest deadline first. */
+  list: (filter?: InputFilter & PageInput): List<Message> => listOf(http, '/v1/inputs', filter),
   /** Withdraws a question. Its message fails. */
   withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> =>
     http.repeatable(

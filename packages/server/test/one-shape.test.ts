@@ -141,6 +141,7 @@ it('a host and a client see the same rows', async () => {
     [messaging.messages.runs(ref), client.messages.runs('shouter', messageId)],
     [messaging.messages.story({ messageId }), client.messages.story(messageId)],
     [messaging.deliveries.story({ deliveryId }), client.deliveries.story(deliveryId)],
+    [messaging.inputs.list({ sessionId: 's' }), client.inputs.list({ sessionId: 's' })],
     [messaging.events.read({}), client.events.read()],
     [messaging.usage.get({ from: '2026-01-01' }), client.usage.get({ from: '2026-01-01' })],
     [messaging.stats.get({ from }), client.stats.get({ from })],
