@@ -185,6 +185,16 @@ describe('the one-time link of a question', () => {
     expect((await submit(texts('1'))).status).toBe(200)
   })
 
+  it('shows a part of 60,000 texts, also to a person with a wrong link', async () => {
+    const { ask, link } = await openLinked()
+    const { status, text } = await ask('POST', link.replace(/.$/, 'x'), {
+      key: '',
+      body: 'value=1&'.repeat(60_000),
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    })
+    expect([status, text.match(/<pre/g)?.length]).toEqual([404, 2_000])
+  })
+
   it('shows that a cancelled message takes no answer', async () => {
     const { ask, link, path, submit } = await openLinked()
     await ask('POST', `${path}/cancel`)

@@ -23,6 +23,8 @@ import { document, each, nothing, type Html } from '../reference/text.js'
 
 /** Takes the longest answer in any alphabet, with room for one that is too long. */
 const MAX_BYTES = 512 * 1024
+/** No question takes an answer of so many. Showing 100,000 texts would block the process. */
+const MOST_TEXTS = 2_000
 /** A longer conversation is folded, so that the form is in sight. */
 const UNFOLDED = 3
 
@@ -84,7 +86,8 @@ export const inputPageRoutes = ({ service, look = {} }: HttpDeps) => {
       async (c) => {
         const link = linkOf(c)
         const found = await service.host.readByLink(link).catch(errorIn)
-        const form = new URLSearchParams(await c.req.text())
+        const sent = [...new URLSearchParams(await c.req.text())]
+        const form = new URLSearchParams(sent.slice(0, MOST_TEXTS))
         // Another site cannot make this page show its text.
         const isOwn = c.req.header('sec-fetch-site') !== 'cross-site'
         const given: Given = isOwn ? { form } : {}
