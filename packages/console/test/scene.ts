@@ -25,6 +25,8 @@ export async function scene({
       if (message === 'never') return new Promise(() => undefined)
       if (message === 'ask' && !inputs)
         return { kind: 'input_required', question: 'Pay <b>?', options: ['yes', 'no'] }
+      if (message === 'ask twice' && (inputs?.length ?? 0) < 2)
+        return { kind: 'input_required', question: 'Pay again?', options: ['yes', 'no'] }
       if (message === 'fail')
         return {
           ...failedRun('RUNTIME_ERROR', 'the <b>model</b> is busy'),

@@ -131,12 +131,39 @@ describe('the desk', () => {
     expect(page).toMatch(/no<\/bdi>.*yes<\/bdi>/s)
   })
 
+  it('lists each answer of a message with several questions once', async () => {
+    const { service, projectId, clock, read } = await desk()
+    const sent = { projectId, agent: 'bot', sessionId: 's', message: 'ask twice' }
+    const { message } = await service.messages.send(sent)
+    const ref = { projectId, agent: 'bot', messageId: message.id }
+    for (const value of ['yes', 'no']) {
+      await clock.advance(60_000)
+      const inputId = (await service.messages.get(ref)).inputs?.at(-1)?.id ?? ''
+      await service.inputs.answer({ ...ref, inputId, value })
+    }
+    await clock.advance(60_000)
+    const action = 'input.answered'
+    const [newest] = (await service.auditLog.list({ projectId, action })).data
+    const answersOf = async (query: string) =>
+      [...(await read(`/console/questions/answered${query}`)).matchAll(/<bdi>(yes|no)</g)].map(
+        ([, value]) => value,
+      )
+    expect(await answersOf('')).toEqual(['no', 'yes'])
+    expect(await answersOf(`?cursor=${newest?.id}`)).toEqual(['yes'])
+  })
+
   it('keeps the answer while the storage fails', async () => {
     const { answer, storage } = await desk('first')
     storage.fail('messages.changeInput')
     const failed = await answer(0, 'yes')
     expect(failed.status).toBe(503)
     expect(await failed.text()).toMatch(/value="yes" checked/)
+    storage.fail('messages.search', { times: 3 })
+    const unread = await answer(0, 'yes')
+    expect(unread.status).toBe(503)
+    const page = await unread.text()
+    expect(page).toMatch(/name="inputId" value="[0-9a-f-]{36}".*name="value" value="yes"/s)
+    expect(page).toContain('<pre class="prose" dir="auto">yes</pre>')
   })
 })
 

@@ -2,6 +2,7 @@ import { MessagingError, type Message } from '@org/agent-messaging-core'
 import {
   answerFields,
   answerOfForm,
+  errorIn,
   orUndefined,
   type FormTexts,
 } from '@org/agent-messaging-core/host'
@@ -12,9 +13,9 @@ import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentField, agentNames, type AgentNames, withKnownName } from '../agents.js'
 import { SessionLink, sessionPath, Turn } from './conversation.js'
-import { byActor, can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
+import { byActor, can, type Form, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { FilterForm, PostForm } from '../parts/fields.js'
-import { show, showDone, showFound } from '../parts/layout.js'
+import { show, showDone, showError, showFound } from '../parts/layout.js'
 import { messageFilterIn, messagePath, Person } from './message-table.js'
 import { BASE } from '../options.js'
 import { countText, Facts, formatDuration, FullTime, Problem } from '../parts/parts.js'
@@ -34,6 +35,8 @@ const CLOSED = 'This question is closed. Your answer was not stored.'
 /** What a person has sent, and what is wrong with it. */
 type Refused = {
   readonly texts: FormTexts
+  /** Shown if the question cannot be read. */
+  readonly form?: Form
   readonly problems?: Readonly<Record<string, string>>
   readonly problem?: string
 }
@@ -176,15 +179,15 @@ async function answeredOf(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const log = await service.auditLog.list({ projectId, action: 'input.answered', ...pageOf(c) })
   const data: Answered[] = []
-  for (const messageId of new Set(log.data.map(({ targetId }) => targetId))) {
+  for (const { targetId: messageId, createdAt } of log.data) {
     const message = (await service.messages.search({ projectId, messageId, limit: 1 })).data[0]
       ?.message
-    for (const input of message?.inputs ?? []) {
-      const { answer } = input
-      if (message && answer?.executionPrincipal) data.push({ message, input, answer })
-    }
+    // A message with several questions has an entry for each.
+    const input = message?.inputs?.findLast(
+      ({ answer }) => answer?.executionPrincipal && answer.answeredAt <= createdAt,
+    )
+    if (message && input?.answer) data.push({ message, input, answer: input.answer })
   }
-  data.sort((a, b) => b.answer.answeredAt - a.answer.answeredAt)
   return { data, nextCursor: log.nextCursor }
 }
 
@@ -225,40 +228,70 @@ const questionPage = (
     status = 200,
   }: { readonly refused?: Refused; readonly status?: 200 | 400 | 409 | 503 } = {},
 ) =>
-  showFound(c, readQuestion(c, d), ({ message, turns, agent }) => {
-    const input = openInput(message)
-    return show(
-      c,
-      { title: 'Question', section: 'Questions', status },
-      <>
-        <p class="crumbs">
-          <a href={QUESTIONS}>Questions</a> /{' '}
-          <a href={sessionPath(message.agentId, message.sessionId)}>session</a> /{' '}
-          <a href={messagePath(message.id)}>message</a>
-        </p>
-        <h1>Question</h1>
-        <Problem text={refused?.problem} />
-        <div class="halves">
-          {input && can(c, 'inputs.answer') ? (
-            <OpenQuestion message={message} input={input} refused={refused} />
-          ) : (
-            <div class="card stack">
-              <Questions message={message} />
-              {refused && <Kept texts={refused.texts} message={message} />}
-            </div>
-          )}
-          <div>
-            <h2>Conversation</h2>
-            <div class="conversation">
-              {turns.map((turn) => (
-                <Turn agent={agent} message={turn} />
-              ))}
+  readQuestion(c, d).then(
+    ({ message, turns, agent }) => {
+      const input = openInput(message)
+      return show(
+        c,
+        { title: 'Question', section: 'Questions', status },
+        <>
+          <p class="crumbs">
+            <a href={QUESTIONS}>Questions</a> /{' '}
+            <a href={sessionPath(message.agentId, message.sessionId)}>session</a> /{' '}
+            <a href={messagePath(message.id)}>message</a>
+          </p>
+          <h1>Question</h1>
+          <Problem text={refused?.problem} />
+          <div class="halves">
+            {input && can(c, 'inputs.answer') ? (
+              <OpenQuestion message={message} input={input} refused={refused} />
+            ) : (
+              <div class="card stack">
+                <Questions message={message} />
+                {refused && <Kept texts={refused.texts} message={message} />}
+              </div>
+            )}
+            <div>
+              <h2>Conversation</h2>
+              <div class="conversation">
+                {turns.map((turn) => (
+                  <Turn agent={agent} message={turn} />
+                ))}
+              </div>
             </div>
           </div>
-        </div>
-      </>,
-    )
-  })
+        </>,
+      )
+    },
+    (thrown) =>
+      refused?.form ? unreadPage(c, refused.form, refused.problem) : showError(c, errorIn(thrown)),
+  )
+
+/** Shows the texts of a form again, and sends them again. */
+const unreadPage = (c: PageRequest, form: Form, problem: string | undefined) =>
+  show(
+    c,
+    { title: 'Question', section: 'Questions', status: 503 },
+    <form method="post" class="narrow card stack">
+      <h1>What you wrote</h1>
+      <Problem text={problem} />
+      {Object.entries(form).flatMap(([name, texts]) =>
+        [texts].flat().map((text) => (
+          <>
+            <input type="hidden" name={name} value={String(text)} />
+            {name.startsWith('value') && (
+              <pre class="prose" dir="auto">
+                {String(text)}
+              </pre>
+            )}
+          </>
+        )),
+      )}
+      <p class="buttons">
+        <button class="primary">Send the answer again</button>
+      </p>
+    </form>,
+  )
 
 /** Reads the question with the newest messages of its session. */
 async function readQuestion(c: PageRequest, d: ConsoleDeps) {
@@ -395,7 +428,7 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
           return questionPage(c, d, { refused: { texts, problem: CLOSED }, status: 409 })
         case 'unavailable':
           return questionPage(c, d, {
-            refused: { texts, problem: problemText(error) },
+            refused: { texts, form, problem: problemText(error) },
             status: 503,
           })
         default:
