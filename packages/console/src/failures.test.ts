@@ -58,4 +58,16 @@ it('the failed messages of an agent are retried from their list, with a page of 
   expect(shown).toContain('<h1>Retry failed messages</h1>')
   expect(shown).toContain('0 of 1 answered')
   expect(shown).toContain('Failed again')
+  const { key } = await service.keys.create({
+    projectId,
+    name: 'messages',
+    permissions: ['project:message'],
+  })
+  const own = await signIn(key)
+  const again = await post(path, {}, { origin: ORIGIN, cookie: own })
+  const messages = await get(again.headers.get('location') ?? '', own)
+  expect([messages.status, await messages.text()]).toEqual([
+    200,
+    expect.stringContaining('The failed messages run again'),
+  ])
 })

@@ -5,7 +5,7 @@ import { type ConsoleDeps, newRoutes } from '../context.js'
 import { BASE } from '../options.js'
 import { Fields, TIME_RANGE } from '../parts/fields.js'
 import { fieldsOf, instantOf, optional } from '../parts/filter.js'
-import { agentRef, byActor, type Form } from '../parts/input.js'
+import { agentRef, byActor, can, type Form } from '../parts/input.js'
 import { goTo, show, showFound, showProblem } from '../parts/layout.js'
 import { countText } from '../parts/parts.js'
 import { zoneOf } from '../parts/zone.js'
@@ -82,14 +82,22 @@ export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
       )
       if (lost !== undefined) return showProblem(c, 400, `The field ${lost} selects no messages`)
       const { error, from, to } = filter
+      const ref = agentRef(c)
       const started = service.messages.retryFailed(
         byActor(c, {
-          ...agentRef(c),
+          ...ref,
           ...(error && { errorCode: error }),
           ...(from !== undefined && { createdAfter: from }),
           ...(to !== undefined && { createdBefore: to }),
         }),
       )
-      return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}`))
+      return showFound(c, started, ({ id }) =>
+        goTo(
+          c,
+          can(c, 'recoveries.get')
+            ? `/recoveries/${id}`
+            : `/conversations?agent=${ref.agent}&notice=retriedAll`,
+        ),
+      )
     })
 }

@@ -57,6 +57,7 @@ const notices: Readonly<Record<string, string>> = {
   inputAnswered: 'The answer is stored. The agent runs again and gets the answer.',
   inputWithdrawn: 'The question was withdrawn, and its message failed.',
   retried: 'The message is at the end of its session’s queue.',
+  retriedAll: 'The failed messages run again, the oldest first.',
   caught: 'The catcher is now a webhook of this project. Its requests appear here.',
   answering: 'The response was changed.',
   cleared: 'The list was cleared.',
