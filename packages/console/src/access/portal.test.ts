@@ -297,6 +297,9 @@ describe('the pages of a portal session', () => {
     const cookie = cookieOf(await s.get(`/console/portal?code=${code}`))
     const page = await (await s.get('/console/webhooks', cookie)).text()
     expect(page).toContain('For <bdi>Zoë &amp; Co</bdi>')
+    await s.send('/console/sign-out', {}, cookie)
+    const [entry] = (await s.service.auditLog.list({ projectId: s.projectId })).data
+    expect(entry).toMatchObject({ action: 'portal.ended', actor: { name: 'Zoë & Co' } })
   })
 
   it('name the platform, show its logo and colours, and lead back to it', async () => {

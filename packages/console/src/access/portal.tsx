@@ -1,4 +1,4 @@
-import type { ApiKey } from '@org/agent-messaging-core'
+import type { Actor, ApiKey } from '@org/agent-messaging-core'
 import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { PortalSession, Sealed } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -41,16 +41,18 @@ export const servePortal =
     c.set('apiKey', keyOf(session))
     c.set('projectName', await customerOf(d, session))
     c.set('isOperator', false)
-    c.set('actor', {
-      kind: 'portal',
-      id,
-      ...(session.title !== undefined && { name: session.title }),
-    })
+    c.set('actor', actorOf(session))
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
     return isPortalPath(c.req.path, session.permissions)
       ? next()
       : showProblem(c, 404, 'Page not found')
   }
+
+const actorOf = ({ id, title }: PortalSession): Actor => ({
+  kind: 'portal',
+  id,
+  ...(title !== undefined && { name: title }),
+})
 
 /** Returns the name of the customer for whom a session acts. */
 export const customerOf = (d: ConsoleDeps, { title, projectId }: PortalSession) =>
@@ -75,8 +77,7 @@ export async function leavePortal(c: PageRequest, d: ConsoleDeps): Promise<boole
   const found = await orUndefined(d.service.host.findOpenPortal({ portalId: id }))
   if (!found) return true
   c.set('portal', found)
-  const { projectId } = found
-  const end = { projectId, portalId: id, actor: { kind: 'portal', id } } as const
+  const end = { projectId: found.projectId, portalId: id, actor: actorOf(found) }
   await orUndefined(d.service.portals.end(end))
   return true
 }
