@@ -139,6 +139,14 @@ describe('the side of the agent', () => {
       },
     ],
     [
+      ['retried', 'running'],
+      'A person retried the message. Its run before ended as failed: RUNTIME_ERROR “the ledger is closed”. Agent billing works on it since 14:59.',
+      {
+        message: inState({ kind: 'running', startedAt: at('14:59') }),
+        runs: [run(1, 'failed', { error }), run(1, undefined)],
+      },
+    ],
+    [
       ['queued'],
       'The message waits for a free slot of agent billing.',
       { message: inState(queued), runs: [run(1, 'input_required')] },

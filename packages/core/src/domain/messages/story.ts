@@ -138,7 +138,9 @@ function beforeOf({ message: { attempt, state }, runs, ...reader }: StoryFacts):
   const last = runs.findLast(({ reason }) => reason !== undefined)
   if (isSettled(state) || !last || last.reason === 'input_required') return []
   const end = say`ended as ${last.reason}${whyOf(reader, last.error)}`
-  return last.attempt > attempt || attempt === 0
+  // A retry starts again at attempt 1, and a run that goes on is not the one that ended.
+  const isRetried = last.attempt > attempt || (last.attempt === attempt && state.kind !== 'queued')
+  return isRetried
     ? [['retried', say`A person retried the message. Its run before ${end}.`]]
     : [['run_failed', say`Run ${last.attempt} ${end}.`]]
 }
