@@ -52,9 +52,13 @@ export const recoverySettings = {
 } as const satisfies SettingsOf<RecoverySettings>
 
 /** Chooses the failed messages of an agent that a recovery retries. */
-export type RetrySettings = Pick<RecoverySettings, 'createdAfter' | 'createdBefore'> & {
+export type RetrySettings = {
   /** Only messages that failed with this error. */
   readonly errorCode?: RunError['code']
+  /** Only messages that were sent at this time or later. */
+  readonly createdAfter?: Instant
+  /** Only messages that were sent before this time. */
+  readonly createdBefore?: Instant
 }
 export const retrySettings = {
   errorCode: {
