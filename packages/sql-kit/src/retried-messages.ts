@@ -14,7 +14,7 @@ import { lockSessionsOf, moveToEnd } from './sessions.js'
 // The messages that a recovery retries.
 
 type Seq = { readonly seq: number }
-type Place = Seq & { readonly sessionSeq: number }
+type Queued = Seq & { readonly sessionSeq: number }
 /** `@recoverySeq` is null if no recovery retries the message. */
 type Requeued = Seq &
   MessageStateColumns & { readonly position: number; readonly recoverySeq: number | null }
@@ -48,28 +48,39 @@ const requeued = sql<Requeued>(
       recovery_seq = @recoverySeq, ${assignments(MESSAGE_STATE)}
     where seq = @seq`,
 )
-/** The failed messages of the search that this recovery has not retried. */
+/** A failed message of the search that neither this recovery nor a newer one has retried. */
+const isLeft = (message: string, d: Dialect): string => `
+  ${message}.state = 'failed' and coalesce(${message}.recovery_seq, 0) < @recoverySeq
+  and ${message}.created_at >= @createdAfter and ${message}.created_at < @createdBefore
+  and (cast(@errorCode as text) is null or ${d.json(`${message}.error`, 'code')} = @errorCode)`
 const failed = (d: Dialect): string => {
   const [source] = d.unanswered('@agentId', 'failed')
   return `
     from ${source?.table} m join ${d.schema}sessions s on s.seq = m.session_seq
       join ${d.schema}agents a on a.id = s.agent_id
-    where ${source?.condition} and m.agent_id = @agentId and m.state = 'failed'
-      and ${d.plain('a.project_id')} = @projectId and coalesce(m.recovery_seq, 0) <> @recoverySeq
-      and m.created_at >= @createdAfter and m.created_at < @createdBefore
-      and (cast(@errorCode as text) is null or ${d.json('m.error', 'code')} = @errorCode)`
+    where ${source?.condition} and m.agent_id = @agentId and ${isLeft('m', d)}
+      and ${d.plain('a.project_id')} = @projectId`
 }
-/** Leaves out sessions without room. */
+/** `left` is the first message that the pages up to `after` left out. */
+type Place = { readonly after: number; readonly left: number }
+/** Leaves out sessions without room, and sessions of which an older message was left out. */
 export const failedMessages = sql<
-  Search & { readonly after: number; readonly limit: number },
+  Search & Place & { readonly limit: number },
   Seq & { readonly id: string }
 >(
   (d) => `
     select m.id, m.seq ${failed(d)} and m.seq > @after and s.open_count <= a.max_queued
+      and (cast(@left as bigint) > @after or not exists (
+        select 1 from ${d.schema}messages older
+        where older.session_seq = m.session_seq and older.seq between @left and @after
+          and ${isLeft('older', d)}))
     order by m.seq ${atMost('@limit')}`,
 )
-const anyFailed = sql<Search>((d) => `select 1 ${failed(d)} limit 1`)
-const stillFailed = sql<{ readonly ids: readonly string[] }, Place>(
+const firstFailed = sql<Search & { readonly after: number; readonly last: number }, Seq>(
+  (d) => `
+    select m.seq ${failed(d)} and m.seq > @after and m.seq <= @last order by m.seq limit 1`,
+)
+const stillFailed = sql<{ readonly ids: readonly string[] }, Queued>(
   ({ schema, oneOf }) => `
     select m.seq, m.session_seq as "sessionSeq"
     from ${schema}messages m join ${schema}sessions s on s.seq = m.session_seq
@@ -103,7 +114,7 @@ export function* leaveMessages(messages: readonly Leaver[]): Operation<void> {
 
 /** Retries a message whose session is locked. Returns undefined if the session is full. */
 export function* requeue(
-  { seq, sessionSeq }: Place,
+  { seq, sessionSeq }: Queued,
   now: Instant,
   maxQueued: number,
   recoverySeq: number | null = null,
@@ -118,6 +129,7 @@ export function* requeue(
 
 /** Messages per commit: 8 ms of SQLite's time. Other writes run between two commits. */
 const PAGE = 50
+const EVERY = Number.MAX_SAFE_INTEGER
 
 /** The progress after a page. `waits`: the agent does not run, or the sessions have no room. */
 export type RetriedPage = Pick<RecoveryTask, 'state' | 'matched' | 'redelivered' | 'cursor'> & {
@@ -125,8 +137,8 @@ export type RetriedPage = Pick<RecoveryTask, 'state' | 'matched' | 'redelivered'
 }
 
 /**
- * Retries the next page, the oldest message first, so that each session keeps its order. A message
- * whose session is full is found again from the beginning.
+ * Retries the next page, the oldest message first. A message whose session is full is found again
+ * from the beginning, and the later ones of its session with it, so that each session keeps its order.
  */
 export function* retryPage(
   { projectId, filter, state, matched, redelivered, cursor }: RecoveryTask,
@@ -136,6 +148,7 @@ export function* retryPage(
   const { agentId = '', errorCode = null, createdAfter = 0, createdBefore } = filter
   const search = { projectId, agentId, recoverySeq, errorCode, createdAfter, createdBefore }
   const counts = { matched, redelivered }
+  const [after = 0, left = EVERY] = (cursor ?? '0').split(' ').map(Number)
   const agent = yield* one(agentOf, search)
   if (!agent)
     return { ...counts, state: { kind: 'failed', finishedAt: now, reason: 'agent_deleted' } }
@@ -143,13 +156,14 @@ export function* retryPage(
     agent.state === 'running'
       ? yield* all(failedMessages, {
           ...search,
-          after: Number(cursor ?? 0),
+          after,
+          left,
           limit: Math.min(limit, PAGE),
         })
       : []
   const last = page.at(-1)
   if (!last)
-    return (yield* one(anyFailed, search))
+    return (yield* one(firstFailed, { ...search, after: 0, last: EVERY }))
       ? { ...counts, state, waits: true }
       : { ...counts, state: { kind: 'sending' } }
   const ids = page.map(({ id }) => id)
@@ -158,11 +172,13 @@ export function* retryPage(
   const messages = yield* all(stillFailed, { ids })
   for (const message of messages.toSorted((a, b) => a.seq - b.seq))
     if ((yield* requeue(message, now, agent.maxQueued, recoverySeq)) !== undefined) retried++
+  const first = yield* one(firstFailed, { ...search, after, last: last.seq })
+  const firstLeft = Math.min(left, first?.seq ?? EVERY)
   return {
     state,
     matched: matched + retried,
     redelivered: redelivered + retried,
-    cursor: String(last.seq),
+    cursor: firstLeft === EVERY ? String(last.seq) : `${last.seq} ${firstLeft}`,
   }
 }
 

@@ -216,6 +216,7 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
       createdAfter: 0,
       createdBefore: 9,
       after: 0,
+      left: 9,
       limit: 9,
     },
   ],

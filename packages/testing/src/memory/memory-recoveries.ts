@@ -141,7 +141,7 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     const failed = [...this.#memory.messages.values()].filter(
       ({ recovery, message: { agentId: agent, state, createdAt } }) =>
         agent === agentId &&
-        recovery !== task.id &&
+        (recovery ?? '') < task.id &&
         state.kind === 'failed' &&
         (errorCode === undefined || state.error.code === errorCode) &&
         createdAt >= createdAfter &&

@@ -203,6 +203,49 @@ export function retriedMessagesSuite(it: StorageTest): void {
     })
   })
 
+  it('keeps the order of a session that is full during a page', async ({ storage, scene }) => {
+    const agent = await scene.agent({ maxQueued: 1 })
+    const ids = await failed(storage, scene, agent, 3)
+    await failed(storage, scene, agent, 2, 'another session')
+    ids.push(...(await failed(storage, scene, agent, 2)))
+    const { id } = await started(storage, agent)
+    const order: string[] = []
+    for (let now = later; now < later + MINUTE; now += RETRY_PAUSE_MS) {
+      for (let page = 0; page < 2; page++) await storage.recoveries.advance({ limit: 2, now })
+      order.push(...(await answerAll(scene, agent, now)))
+    }
+    expect(order.filter((one) => ids.includes(one))).toEqual(ids)
+    expect(await storage.recoveries.get(PROJECT_ID, id)).toMatchObject({
+      state: { kind: 'done' },
+      delivered: 7,
+    })
+  })
+
+  it('two recoveries retry each message once, although all fail again', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    for (const session of ['a', 'b']) await failed(storage, scene, agent, 1, session)
+    const failAll = async (now: number) => {
+      for (const claim of await scene.claim(agent, now)) await fail(storage, claim, now)
+    }
+    const older = await started(storage, agent)
+    await storage.recoveries.advance({ limit: 1, now: later })
+    await failAll(later)
+    const newer = await started(storage, agent)
+    for (let page = 0; page < 2; page++) await storage.recoveries.advance({ limit: 1, now: later })
+    for (let now = later; now < later + MINUTE; now += RETRY_PAUSE_MS) {
+      await failAll(now)
+      await advanceAll(storage, now, 1)
+    }
+    for (const { id } of [older, newer])
+      expect(await storage.recoveries.get(PROJECT_ID, id)).toMatchObject({
+        state: { kind: 'done' },
+        redelivered: 2,
+      })
+  })
+
   it('waits while the agent does not run, and fails with it', async ({ storage, scene }) => {
     const agent = await scene.agent()
     await failed(storage, scene, agent, 1)
