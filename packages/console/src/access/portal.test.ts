@@ -275,6 +275,23 @@ describe('the pages of a portal session', () => {
     )
   })
 
+  it('hide retries of messages from a customer without messages', async () => {
+    for (const permissions of [
+      ['project:webhooks'],
+      ['project:webhooks', 'project:message'],
+    ] as const) {
+      const { enter, get, send, service, projectId } = await portal(permissions)
+      const { id } = await service.messages.retryFailed({ projectId, agent: 'bot' })
+      const { cookie } = await enter()
+      const page = `/console/recoveries/${id}`
+      const isShown = permissions.length === 2
+      const list = await (await get('/console/recover', cookie)).text()
+      expect(list.includes(`href="${page}"`)).toBe(isShown)
+      expect((await get(page, cookie)).status).toBe(isShown ? 200 : 404)
+      expect((await send(`${page}/cancel`, {}, cookie)).status === 404).toBe(!isShown)
+    }
+  })
+
   it('name the customer’s project, also on a page that does not exist', async () => {
     const { enter, get } = await portal(['project:webhooks', 'project:message'])
     const { cookie } = await enter()

@@ -1,10 +1,12 @@
-import { orUndefined } from '@org/agent-messaging-core/host'
+import type { Recovery } from '@org/agent-messaging-core'
+import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { DeliveryFilter } from '@org/agent-messaging-core/storage'
+import type { MiddlewareHandler } from 'hono'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
-import { byActor, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
-import { goTo, show, showDone, showFound, showProblem } from '../parts/layout.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { byActor, can, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
+import { goTo, show, showDone, showError, showFound, showProblem } from '../parts/layout.js'
+import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
 import { RecoverForm, Recoveries, RecoverPreview, RecoveryPage } from './recover-form.js'
 import { need } from '../access/sign-in.js'
 import { BASE } from '../options.js'
@@ -21,6 +23,11 @@ export const recoverRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const maySee = need('recoveries.list')
   const mayStart = need('recoveries.start')
+  const notHidden: MiddlewareHandler<Env> = async (c, next) => {
+    const found = await service.recoveries.get(recoveryRef(c)).catch(errorIn)
+    if ('kind' in found) return showError(c, found)
+    return isHidden(c, found) ? showError(c, { kind: 'recovery_not_found' }) : next()
+  }
   return newRoutes()
     .get('/recover', maySee, (c) => recoverPage(c, d))
 
@@ -42,7 +49,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
     })
 
-    .get('/recoveries/:id', maySee, (c) => {
+    .get('/recoveries/:id', maySee, notHidden, (c) => {
       const total = Number(c.req.query('total'))
       const { projectId, recoveryId } = recoveryRef(c)
       const origin = d.publicUrl() ?? new URL(c.req.url).origin
@@ -64,7 +71,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       })
     })
 
-    .post('/recoveries/:id/cancel', mayStart, (c) => {
+    .post('/recoveries/:id/cancel', mayStart, notHidden, (c) => {
       const ref = recoveryRef(c)
       const cancelled = service.recoveries.cancel(byActor(c, ref))
       return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
@@ -79,6 +86,10 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       )
     })
 }
+
+/** Retries of messages are recoveries too. A customer without messages sees none of them. */
+const isHidden = (c: PageRequest, { filter }: Recovery): boolean =>
+  filter.agentId !== undefined && c.get('portal') !== undefined && !can(c, 'messages.list')
 
 function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
@@ -107,7 +118,10 @@ function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
         </p>
         <RecoverForm filter={filter} webhooks={webhooks} />
         <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
-        <Recoveries recoveries={recoveries.data} webhooks={webhooks} />
+        <Recoveries
+          recoveries={recoveries.data.filter((one) => !isHidden(c, one))}
+          webhooks={webhooks}
+        />
       </>,
     ),
   )
