@@ -113,11 +113,11 @@ export function* searchMessages(
   while (found.length <= limit && !merge.isDone) {
     const wanted = merge.wanted()
     if (wanted.length > 0) {
-      rows = Math.min(rows, look.mostRows)
-      const parameters = { ...given, toSeq: start.toSeq, rows }
+      const most = Math.min(rows, look.mostRows, merge.shareOf(wanted.length))
+      const parameters = { ...given, toSeq: start.toSeq, rows: most }
       const sources = wanted.flatMap(({ next }) => next ?? [])
       const read = yield* look.read(sources, statement, parameters)
-      for (const [at, reader] of wanted.entries()) addTo(reader, read[at] ?? [], rows)
+      for (const [at, reader] of wanted.entries()) addTo(reader, read[at] ?? [], most)
       rows *= 2
     }
     const fitting = merge.take().filter(({ fits }) => fits === 1)
@@ -178,6 +178,11 @@ class Merge {
 
   get isDone(): boolean {
     return this.#rows <= 0 || this.#bytes <= 0 || !this.hasMore
+  }
+
+  /** The rows to read of each source: together about twice the rows that the page can look at. */
+  shareOf(sources: number): number {
+    return Math.max(FEW_ROWS, Math.ceil((2 * this.#rows) / sources))
   }
 
   /** Returns the sources to read, once one of them has no row left to compare. */

@@ -7,11 +7,12 @@ import {
   unwrap,
   unwrapError,
 } from '@org/agent-messaging-testing'
+import { searchMessages, type Look, type Source } from '@org/agent-messaging-sql-kit'
 import { setImmediate } from 'node:timers'
 import { afterEach, expect, it, vi } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
 import { openSqliteStorage, type SqliteStorage } from '../open.js'
-import { MOST_STEP_WORK, TextScan } from './search-in-steps.js'
+import { MOST_STEP_WORK, searched, TextScan } from './search-in-steps.js'
 
 const MESSAGES = 40
 const BYTES = 60_000
@@ -140,6 +141,41 @@ it('a page looks at as many texts of one agent if the project has a hundred othe
   const wanted = { projectId: PROJECT_ID, text: 'aa' }
   const { data } = unwrap(await messages.search(wanted, { limit: 100 }))
   expect(data).toHaveLength(MESSAGES)
+})
+
+it('the agents of a search together are read in a bounded number of rows', () => {
+  const agents = Array.from({ length: 1_000 }, (_, n) => ({ source: n }))
+  const NEWEST = 1_000_000
+  /** Half of the messages are of the first agent. */
+  const rowsOf = ({ source, before }: Source, rows: number) => {
+    const [step, place] = source === 0 ? [2, 0] : [1_998, 2 * Number(source) - 1]
+    const newest = Math.floor((Math.min(before - 1, NEWEST) - place) / step) * step + place
+    return Array.from({ length: rows }, (_, n) => newest - n * step).map((seq) => {
+      return { id: `${seq}`, seq, at: 0, createdAt: seq, bytes: 1, fits: 1 }
+    })
+  }
+  const asked: number[] = []
+  const look: Look = {
+    dialect: searched,
+    mostRows: 2_000,
+    *read(sources, _, { rows }) {
+      yield* []
+      asked.push(sources.length * rows)
+      return sources.map((source) => rowsOf(source, rows))
+    },
+    *withText() {
+      yield* []
+      return []
+    },
+  }
+  const steps = searchMessages(look, { projectId: PROJECT_ID, text: 'none' }, { limit: 20 })
+  let step = steps.next()
+  while (!step.done) {
+    const rows = 'ids' in step.value.parameters ? [] : agents
+    step = steps.next({ rows, changes: rows.length })
+  }
+  expect(step.value.lookedBackTo).toBe(NEWEST - 9_999)
+  expect(Math.max(...asked)).toBeLessThanOrEqual(21_000)
 })
 
 /** Runs the scan. Returns its result and the bytes × length of each step. */
