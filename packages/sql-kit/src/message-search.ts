@@ -276,13 +276,19 @@ export function placesSql(search: MessageSearch, path: SearchPath, d: SearchDial
   const fits = besidePath(search, path, d)
   const bytes = search.text === undefined ? '0' : TEXT_BYTES
   const order = at === 'm.created_at' ? `${at} desc, ${seq} desc` : `${seq} desc`
-  const places = d.tables(path, search).map(
-    ({ table, condition }) => `
+  const newest = `order by ${order} ${atMost('@rows')}`
+  const places = d.tables(path, search).map(({ table, condition }) => {
+    const rows = `${table} where ${[condition, ...onPath(search, path, d)].join(' and ')}`
+    // A scope sorts all its rows. So it sorts them before it reads their other columns.
+    const from =
+      path === 'scope'
+        ? `(select m.seq from ${rows} ${newest}) place ${d.join} ${d.schema}messages m on m.seq = place.seq`
+        : rows
+    return `
       select m.id, ${seq} as seq, ${at} as at, m.created_at as "createdAt", ${bytes} as bytes,
         ${fits.length === 0 ? '1' : `case when ${fits.join(' and ')} then 1 else 0 end`} as fits
-      from ${table} where ${[condition, ...onPath(search, path, d)].join(' and ')}
-      order by ${order} ${atMost('@rows')}`,
-  )
+      from ${from} ${newest}`
+  })
   return d.eachSource(
     places.length === 1
       ? places.join('')
