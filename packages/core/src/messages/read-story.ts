@@ -5,8 +5,8 @@ import type { Agent } from '../domain/agents/agent.js'
 import { fail } from '../domain/values/fail.js'
 import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
 import { chain, existing } from '../pacing/chain.js'
-import type { Platform } from '../platform.js'
 import { readReceivers } from '../webhooks/read-receivers.js'
+import type { Needs } from './context.js'
 
 export type ReadStoryInput = {
   readonly projectId: string
@@ -24,14 +24,14 @@ export type MessageStory = Pick<StoryFacts, 'message' | 'runs' | 'receivers'> & 
   readonly agent: Agent
 }
 
-const MOST_WEBHOOKS = 100
-const MOST_DELIVERIES = 500
+/** Of each webhook, on average. */
+const MOST_DELIVERIES = 5
 /** Deliveries whose attempts are read. */
 const MOST_DETAILS = 25
 /** Messages before a queued one that are looked at. */
 const MOST_BEFORE = 20
 
-type Needed = Pick<Platform, 'clock' | 'storage'>
+type Needed = Needs<'clock' | 'policy' | 'storage'>
 
 /** Finds the message without its agent, which a person with an id does not know. */
 export const readStory =
@@ -61,8 +61,9 @@ export const readStory =
 const receiversOf = (d: Needed, { projectId, id: messageId }: Message) =>
   safeTry(async function* () {
     const { deliveries, webhooks } = d.storage
+    const limit = d.policy.limits.webhooksPerProject
     const filter = { projectId, messageId }
-    const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES }))
+    const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES * limit }))
     const isThere = ({ state }: WebhookDelivery) => Number(state.kind === 'delivered')
     const first = data.toSorted((a, b) => isThere(a) - isThere(b)).slice(0, MOST_DETAILS)
     const details = yield* ResultAsync.combine(
@@ -70,6 +71,6 @@ const receiversOf = (d: Needed, { projectId, id: messageId }: Message) =>
     )
     const byId = new Map(details.map((detail) => [detail?.delivery.id, detail]))
     const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
-    const all = yield* chain(webhooks.list(projectId, { limit: MOST_WEBHOOKS }))
+    const all = yield* chain(webhooks.list(projectId, { limit }))
     return readReceivers(d, projectId, all.data, sent)
   })
