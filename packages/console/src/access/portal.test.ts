@@ -101,8 +101,6 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'POST /console/catcher/register',
     'POST /console/catcher/answer',
     'POST /console/catcher/clear',
-    'GET /console/failures',
-    'GET /console/usage',
     'GET /console/keys',
     'POST /console/keys',
     'GET /console/keys/:key/revoke',

@@ -53,6 +53,11 @@ describe('the values of a change', () => {
     })
   })
 
+  it('tell a read-only portal link from another one', () => {
+    expect(shown({ isReadOnly: true }, NO_ROW).changes).toEqual({ readOnly: { to: true } })
+    expect(shown({ isReadOnly: false }, NO_ROW).changes).toBeUndefined()
+  })
+
   it('never contain another field', () => {
     const secrets = { headers: { sealed: 's' }, secret: 's', runtime: { options: { key: 's' } } }
     const after = { ...secrets, filter: { sessionIdPrefix: 'ada' }, name: 'a' } as AuditedRow

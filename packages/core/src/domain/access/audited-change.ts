@@ -12,11 +12,12 @@ export type AuditedRow = Partial<
       'description' | 'url' | 'events' | 'ordering' | 'isPaused' | 'status' | 'sending'
     > &
     Pick<ApiKey, 'permissions'>
-> & { readonly title?: string; readonly sendLimits?: SendLimits }
+> & { readonly title?: string; readonly isReadOnly?: boolean; readonly sendLimits?: SendLimits }
 
 /** The values that an entry shows. No other value of a row gets into the log. */
 const VALUES: Readonly<Record<string, (row: AuditedRow) => unknown>> = {
   permissions: ({ permissions }) => permissions,
+  readOnly: ({ isReadOnly }) => (isReadOnly === true ? true : undefined),
   sendLimits: ({ sendLimits }) => sendLimits,
   desiredState: ({ desiredState }) => desiredState,
   concurrency: ({ concurrency }) => concurrency,
