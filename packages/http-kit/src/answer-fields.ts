@@ -53,7 +53,7 @@ function keysOf({ kind, choices }: AnswerField): Readonly<Record<string, string>
 }
 
 const summary = (refused: readonly Shown[]): Html =>
-  html`<div class="problem" role="alert">
+  html`<div class="problem" role="alert" tabindex="-1" autofocus>
     <p>Nothing was sent yet. Please change ${refused.length === 1 ? 'this field' : `these ${refused.length} fields`}:</p>
     <ul>${refused.map(({ field, id }) => html`<li><a href="#${id}"><bdi>${field.label}</bdi></a></li>`)}</ul>
   </div>`

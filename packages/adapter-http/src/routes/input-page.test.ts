@@ -74,6 +74,8 @@ describe('the one-time link of a question', () => {
       400,
       true,
     ])
+    expect(wrong.text).toContain('<title>Not sent: A question for you')
+    expect(wrong.text).toContain('role="alert" tabindex="-1" autofocus>')
     expect(await state()).toBe('input_required')
     const right = { 'value.decision': 'yes', 'value.order': '7' }
     const answered = await submit(right)

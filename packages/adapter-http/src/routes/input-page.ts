@@ -57,7 +57,10 @@ export const inputPageRoutes = ({ service, look = {} }: HttpDeps) => {
       status,
       closed
         ? { title: 'No answer needed', body: html`<p>${closed}</p>${keptHtml(given, linked)}` }
-        : { title: titleOf(look), body: questionHtml(linked, given, look) },
+        : {
+            title: status === 200 ? titleOf(look) : `Not sent: ${titleOf(look)}`,
+            body: questionHtml(linked, given, look),
+          },
     )
   }
   const showFailed = (c: Context<Env>, error: HttpError, given: Given = {}) => {
@@ -167,7 +170,7 @@ function questionHtml(
       )}
     </details>`
     }
-    ${problem !== undefined && html`<p class="problem" role="alert">${problem}</p>`}
+    ${problem !== undefined && html`<p class="problem" role="alert" tabindex="-1" autofocus>${problem}</p>`}
     <form method="post" novalidate>
       ${answerFieldsHtml(answerFields(input), { texts: form && ((name) => form.getAll(name)), problems })}
       <p class="problem" role="alert" hidden></p>
