@@ -52,7 +52,7 @@ const columns: Columns<Failure> = {
   },
   State: ({ isFailing }) =>
     isFailing ? <Status tone="bad" text="failing" /> : <Status tone="good" text="recovered" />,
-  Since: { at: ({ since }) => since },
+  'Since about': { at: ({ since }) => since },
   Failed: {
     class: 'number',
     cell: (failure) => (

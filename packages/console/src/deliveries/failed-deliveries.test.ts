@@ -55,4 +55,11 @@ it('the notice of a requested attempt names a webhook that is backing off', asyn
   expect(await noticeOf()).toContain(
     'The webhook is backing off, so its oldest delivery goes first.',
   )
+  const recovery = await service.recoveries.start({
+    projectId,
+    filter: { webhookId: id, status: 'failed' },
+    tryFirst: true,
+  })
+  const page = await (await get(`/console/recoveries/${recovery.id}`, cookie)).text()
+  expect(page).toContain(`<a href="/console/webhooks/${id}">Send a test event</a> to ask`)
 })

@@ -204,7 +204,8 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
   const isPaused = state.kind === 'paused'
   const ended = redelivered - recovery.waiting - recovery.failing
   const isUnknown = isRunning && total === 0
-  const [value, max] = isRunning ? [matched, Math.max(total, matched)] : [ended, redelivered]
+  const [value, max] =
+    state.kind === 'running' ? [matched, Math.max(total, matched)] : [ended, redelivered]
   const some = (count: number) => count > 0 && formatCount(count)
   return (
     <div
@@ -235,6 +236,7 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
         <Status {...recoveryLabel[state.kind]} /> Started <FullTime at={createdAt} />.
         {isOpen && ' The server continues without this page.'}
       </p>
+      {state.kind === 'trying' && webhook && <WaitingTry webhook={webhook} />}
       {isPaused && <Tried recovery={recovery} />}
       {isPaused && (
         <Post call="recoveries.continue" to={`/recoveries/${id}/continue`} id="continue">
@@ -268,6 +270,15 @@ export function RecoveryPage({ recovery, webhook, address, total = 0 }: Recovery
     </div>
   )
 }
+
+/** Shows what a try waits for. */
+const WaitingTry = ({ webhook }: { readonly webhook: Webhook }) =>
+  healthOf(webhook, useView().now).tone === 'bad' && (
+    <p>
+      The delivery waits until the webhook is tried again, behind older ones.{' '}
+      <a href={`${BASE}/webhooks/${webhook.id}`}>Send a test event</a> to ask the receiver now.
+    </p>
+  )
 
 type ResultProps = Pick<RecoveryPageProps, 'recovery'> & { readonly accepted: string }
 const Result = ({ recovery: { state, delivered, redelivered }, accepted }: ResultProps) => (

@@ -271,7 +271,7 @@ function ActivitySections({ webhook, counted, failures }: ActivityProps) {
             <span>
               {can(useView().c, 'recoveries.start') && (
                 <>
-                  <a href={recoverPath({ webhook: webhook.id })}>Recover</a>{' '}
+                  <a href={recoverPath({ webhook: webhook.id, status: 'failed' })}>Recover</a>{' '}
                 </>
               )}
               <a href={deliveriesPath({ webhook: webhook.id, status: 'exhausted' })}>
