@@ -78,17 +78,13 @@ export async function factsOfTables(query: Query): Promise<Fact[]> {
   ]
 }
 
-type Data = {
-  readonly agentId: string
-  readonly webhookId: string
-  readonly error?: { readonly code: string }
-}
+type Data = { readonly agentId: string; readonly webhookId: string }
 
 function endOfEvent({ name, at, body }: EventRow): Fact[] {
-  const { agentId, webhookId, error } = (JSON.parse(body) as { readonly data: Data }).data
+  const { agentId, webhookId } = (JSON.parse(body) as { readonly data: Data }).data
   return name === 'delivery.exhausted'
     ? [settledFact(webhookId, at, 'exhausted')]
-    : endedFacts({ agentId, at, kind: name.slice('message.'.length), ...(error && { error }) })
+    : endedFacts({ agentId, at, kind: name.slice('message.'.length) })
 }
 
 /** An event that reports a failure is not reported when its own delivery is exhausted. */

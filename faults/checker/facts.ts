@@ -32,7 +32,7 @@ type Ended = {
   /** Present for an answer, as the next one. */
   readonly response?: string
   readonly responseTimeMs?: number
-  /** Present for a failed message. */
+  /** Present for a failed message whose codes are counted. */
   readonly error?: { readonly code: string }
 }
 
@@ -43,12 +43,12 @@ export function endedFacts({
   kind,
   response = '',
   responseTimeMs = 0,
-  error = { code: '' },
+  error,
 }: Ended): Fact[] {
   const bucket = BUCKETS_MS.filter((end) => end < responseTimeMs).length
   const counts = {
     responded: { answered: 1, bytesOut: bytesOf(response), [`time:${bucket}`]: 1 },
-    failed: { failed: 1, [`error:${error.code}`]: 1 },
+    failed: { failed: 1, ...(error && { [`error:${error.code}`]: 1 }) },
     cancelled: { cancelled: 1 },
   }[kind]
   return counts ? [{ subject: 'agent', id: agentId, at, counts }] : []
