@@ -764,7 +764,6 @@ export interface components {
       /** @description `false`: the metadata must not have the path. */
       readonly exists: boolean
     }
-    readonly Subscription: string
     /**
      * @example {
      *       "url": "https://example.com/hooks",
@@ -782,16 +781,19 @@ export interface components {
        */
       readonly url: string
       /**
-       * @description The events that the webhook gets. `*`: all events, also of later versions.
+       * @description The events that the webhook gets. `order.*`: all whose name begins with `order.`. `*`: all events, also of later versions.
        * @example [
        *       "message.responded",
        *       "agent.error"
        *     ]
        * @example [
+       *       "order.*"
+       *     ]
+       * @example [
        *       "*"
        *     ]
        */
-      readonly events: readonly components['schemas']['Subscription'][]
+      readonly events: readonly string[]
       /** @description Limits the webhook to the events that match. A change replaces the whole filter. */
       readonly filter?: components['schemas']['NewWebhookFilter'] | null
       /** @description For people. */
@@ -837,16 +839,8 @@ export interface components {
        * @description The URL that gets the deliveries.
        */
       readonly url: string
-      /**
-       * @example [
-       *       "message.responded",
-       *       "agent.error"
-       *     ]
-       * @example [
-       *       "*"
-       *     ]
-       */
-      readonly events: readonly components['schemas']['Subscription'][]
+      /** @description The events that the webhook gets. `order.*`: all whose name begins with `order.`. `*`: all events, also of later versions. */
+      readonly events: readonly string[]
       /** @description Limits the webhook to the events that match. A change replaces the whole filter. */
       readonly filter?: components['schemas']['WebhookFilter']
       /** @description For people. */
@@ -984,16 +978,8 @@ export interface components {
        * @description The URL that gets the deliveries.
        */
       readonly url: string
-      /**
-       * @example [
-       *       "message.responded",
-       *       "agent.error"
-       *     ]
-       * @example [
-       *       "*"
-       *     ]
-       */
-      readonly events: readonly components['schemas']['Subscription'][]
+      /** @description The events that the webhook gets. `order.*`: all whose name begins with `order.`. `*`: all events, also of later versions. */
+      readonly events: readonly string[]
       /** @description Limits the webhook to the events that match. A change replaces the whole filter. */
       readonly filter?: components['schemas']['WebhookFilter']
       /** @description For people. */
@@ -1077,16 +1063,19 @@ export interface components {
        */
       readonly url?: string
       /**
-       * @description The events that the webhook gets. `*`: all events, also of later versions.
+       * @description The events that the webhook gets. `order.*`: all whose name begins with `order.`. `*`: all events, also of later versions.
        * @example [
        *       "message.responded",
        *       "agent.error"
        *     ]
        * @example [
+       *       "order.*"
+       *     ]
+       * @example [
        *       "*"
        *     ]
        */
-      readonly events?: readonly components['schemas']['Subscription'][]
+      readonly events?: readonly string[]
       /** @description Limits the webhook to the events that match. A change replaces the whole filter. */
       readonly filter?: components['schemas']['NewWebhookFilter'] | null
       /** @description For people. */
@@ -1128,7 +1117,26 @@ export interface components {
      *     }
      */
     readonly TestEvent: {
-      readonly event?: components['schemas']['EventType'] | null
+      /**
+       * @description The event whose sample is sent. Its ids belong to nothing. Default: `webhook.test`.
+       * @enum {string|null}
+       */
+      readonly event?:
+        | 'message.responded'
+        | 'message.failed'
+        | 'message.cancelled'
+        | 'message.input_required'
+        | 'message.input_reminder'
+        | 'message.input_received'
+        | 'agent.started'
+        | 'agent.stopped'
+        | 'agent.error'
+        | 'webhook.failing'
+        | 'webhook.recovered'
+        | 'webhook.disabled'
+        | 'delivery.exhausted'
+        | 'webhook.test'
+        | null
     }
     readonly Delivery: {
       /**
@@ -2788,6 +2796,7 @@ export interface components {
       /** @description The name of a program of the server. */
       readonly program: string
     }
+    readonly Subscription: string
   }
   responses: never
   parameters: never

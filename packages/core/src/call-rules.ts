@@ -4,6 +4,8 @@ import { MESSAGE_STATES } from './domain/messages/message.js'
 import { broken, IS_REQUIRED, type Invalid, type Rule } from './domain/values/input-rules.js'
 import { isStorableText } from './domain/values/json.js'
 import { valueRule } from './domain/values/setting.js'
+import { LOGGED_EVENTS } from './domain/webhooks/event.js'
+import { eventNameRule } from './domain/webhooks/event-name.js'
 import { recoverySettings } from './domain/webhooks/recovery.js'
 import type { MessagingService } from './messaging-service.js'
 import { STATS_STEPS } from './operations/read-stats.js'
@@ -162,7 +164,7 @@ const CHECKS: Grouped = {
     finishRotation: WEBHOOK,
     get: WEBHOOK,
     list: PROJECT,
-    sendTestEvent: { ...WEBHOOK, event: oneOf(recoverySettings.event.enum) },
+    sendTestEvent: { ...WEBHOOK, event: oneOf(LOGGED_EVENTS) },
   },
   deliveries: {
     get: DELIVERY,
@@ -173,7 +175,7 @@ const CHECKS: Grouped = {
       messageId: TEXT,
       sessionId: TEXT,
       webhookId: TEXT,
-      event: oneOf(recoverySettings.event.enum),
+      event: optional(eventNameRule),
       status: oneOf(recoverySettings.status.enum),
       lastAnswer: oneOf(recoverySettings.lastAnswer.enum),
     },

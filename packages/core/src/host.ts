@@ -110,6 +110,8 @@ export {
   deliveryStatusOf,
   type RetryPolicy,
 } from './domain/webhooks/delivery.js'
+export { LOGGED_EVENTS } from './domain/webhooks/event.js'
+export { eventNameRule, subscriptionRule } from './domain/webhooks/event-name.js'
 export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'
 export {
   RECOVERY_FAILURES,

@@ -1,8 +1,8 @@
-import type { Webhook } from '@org/agent-messaging-core'
 import {
   changeWebhook,
   toWebhook,
   webhookColumns,
+  widestOf,
   type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
@@ -42,17 +42,13 @@ const subscribe = sql<Subscriptions>(
     select @projectId, value, @seq from ${each('names')}`,
 )
 
-/** One row per event makes one delivery. The wildcard contains all names. */
-const namesOf = ({ events }: Webhook): readonly string[] =>
-  events.includes('*') ? ['*'] : [...new Set(events)]
-
 export const webhookStore = (runner: Runner): WebhookStore => ({
   create: runner.write(function* (webhook, limit, audit) {
     yield* run(lockProject, webhook)
     if (yield* one(exists, webhook)) return 'created'
     if ((yield* count(webhook)) >= limit) return 'limit_reached'
     const row = yield* one(insertWebhook, webhookColumns(webhook))
-    if (row) yield* run(subscribe, { ...webhook, ...row, names: namesOf(webhook) })
+    if (row) yield* run(subscribe, { ...webhook, ...row, names: widestOf(webhook.events) })
     yield* record(audit, webhook)
     return 'created'
   }),
@@ -69,7 +65,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
     yield* run(updateWebhook, webhookColumns(after))
     if (after.events !== before.events) {
       yield* run(unsubscribe, row)
-      yield* run(subscribe, { ...row, names: namesOf(after) })
+      yield* run(subscribe, { ...row, names: widestOf(after.events) })
     }
     yield* record(audit, after, before)
     return after

@@ -1,11 +1,11 @@
-import { shownDelivery } from '@org/agent-messaging-core/host'
+import { LOGGED_EVENTS, shownDelivery } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { shown } from '../route.js'
-import { fieldsOf, nullAsAbsent, number } from '../schemas.js'
-import { deliverySchema, eventTypeSchema } from '../wire/delivery.js'
+import { fieldsOf, nullAsAbsent, number, oneOf } from '../schemas.js'
+import { deliverySchema } from '../wire/delivery.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { webhookRoute, webhookSecret } from './webhooks.js'
 
@@ -22,7 +22,7 @@ const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta
 
 const testEvent = fieldsOf(
   nullAsAbsent({
-    event: eventTypeSchema
+    event: oneOf(LOGGED_EVENTS)
       .optional()
       .describe(
         'The event whose sample is sent. Its ids belong to nothing. Default: `webhook.test`.',

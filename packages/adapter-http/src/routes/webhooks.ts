@@ -23,7 +23,7 @@ import type { HttpDeps } from '../options.js'
 import { byActor, locationOf, refIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
 import { boolean, fieldsOf, id, nullAsAbsent, page, text } from '../schemas.js'
-import { createdWebhookSchema, subscriptionSchema, webhookSchema } from '../wire/webhook.js'
+import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { newWebhookFilterSchema } from '../wire/webhook-filter.js'
 
 const isTexts = (value: unknown): boolean =>
@@ -67,7 +67,6 @@ const filter = fieldsOf(
 const described = requestFields<WebhookSettings>(webhookSettings)
 const settings = fieldsOf({
   ...described,
-  events: described.events.meta({ shown: subscriptionSchema }),
   filter: filter
     .nullish()
     .meta({ shown: newWebhookFilterSchema.nullish(), ...described.filter.meta() }),

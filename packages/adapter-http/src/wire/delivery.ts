@@ -15,7 +15,11 @@ const outcomes = [
   'refused',
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
-export const eventTypeSchema = z.enum(recoverySettings.event.enum).meta({ id: 'EventType' })
+export const eventTypeSchema = z.string().meta({
+  id: 'EventType',
+  description: 'The name of an event of the service, or the type of a published one.',
+  examples: ['message.responded', 'order.paid'],
+})
 const deliveryStatusSchema = z.enum(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' })
 export const statusFilterSchema = z
   .enum(recoverySettings.status.enum)

@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
+import type { WebhookSettings } from '@org/agent-messaging-core'
 import { webhookSettings, type CircuitState } from '@org/agent-messaging-core/host'
 import type { DisabledReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
@@ -10,19 +10,12 @@ import { webhookFilterSchema } from './webhook-filter.js'
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
 const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly CircuitState[]
 
-/** The events of a webhook. `*` means all events, also events of later versions. */
-export const subscriptionSchema = z
-  .array(z.enum(['*', ...EVENT_NAMES]).meta({ id: 'Subscription' }))
-  .min(1)
-  .meta({ examples: [['message.responded', 'agent.error'], ['*']] })
-
 const described = answerFields<WebhookSettings>(webhookSettings)
 
 export const webhookSchema = z
   .object({
     id: uuid,
     ...described,
-    events: subscriptionSchema,
     filter: webhookFilterSchema.optional().meta({ ...described.filter.meta() }),
     headers: z
       .record(z.string(), z.object({ set: z.literal(true) }).meta({ id: 'SecretMark' }))

@@ -1,4 +1,4 @@
-import type { EventName, Instant } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core'
 import {
   ClaimBudget,
   claimedDelivery,
@@ -63,7 +63,7 @@ type ClaimedRow = ClaimedDeliveryRow & {
   readonly seq: number
   readonly webhookSeq: number
   readonly eventId: string
-  readonly event: EventName
+  readonly event: string
   readonly body: string
   readonly trace: string | null
   readonly wasDueAt: Instant

@@ -12,6 +12,7 @@ import type { Queries } from '../database/gateway.js'
 import { jsonRows } from '../database/sql.js'
 import { type FanOut, fanOutTo, notWaiting } from '../events/fan-out.js'
 import {
+  askedFor,
   type Hooks,
   type KnownReceivers,
   NO_HOOKS,
@@ -110,7 +111,7 @@ async function settle(
   const topics = mustMatch ? [...receivers.values()] : []
   const parameters = {
     runs: jsonRows(runs.map((run, at) => rowOf(run, fannedOut[at] ?? NO_EVENTS, hooks))),
-    topics: jsonRows(topics.map(({ projectId, name, version }) => ({ projectId, name, version }))),
+    topics: jsonRows(topics.map((topic) => ({ ...askedFor(topic), version: topic.version }))),
   }
   const ended = runs.flatMap((run, at) =>
     run.ended ? [{ place: at + 1, ...pastRunRow(run.messageId, run.ended) }] : [],

@@ -1,5 +1,6 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import {
+  subscriptionsFor,
   toWebhook,
   type Outgoing,
   type WebhookEvent,
@@ -27,6 +28,12 @@ const subscribedSql = sql<{ readonly topics: string }, Subscribed>(`
   from agent_messaging.subscribers(@topics) subscriber,
     lateral (select (subscriber.webhook).*) w`)
 
+/** A topic in a call of a function, with all subscriptions that get it. */
+export const askedFor = ({ projectId, name }: Topic) => ({
+  projectId,
+  names: subscriptionsFor(name),
+})
+
 export const topicOf = ({ projectId, name }: Topic): string => `${projectId} ${name}`
 
 /** Returns the topics of all events, each once. */
@@ -41,7 +48,7 @@ export async function readReceivers(
   topics: ReadonlyMap<string, Topic>,
 ): Promise<Receivers> {
   if (topics.size === 0) return new Map()
-  const asked = [...topics.values()].map(({ projectId, name }) => ({ projectId, name }))
+  const asked = [...topics.values()].map(askedFor)
   const found = asked.map((): Subscribed[] => [])
   for (const row of await db.all(subscribedSql, { topics: jsonRows(asked) }))
     found[row.place - 1]?.push(row)

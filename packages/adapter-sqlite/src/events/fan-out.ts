@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { EventName, Instant } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core'
 import {
   hookGets,
   matchesFilter,
@@ -57,7 +57,7 @@ type EventValues = [
   hasDeliveries: 0 | 1,
   messageId: string | null,
   sessionId: string | null,
-  name: EventName,
+  name: string,
   body: string,
   trace: string | null,
   createdAt: Instant,

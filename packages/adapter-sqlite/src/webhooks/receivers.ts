@@ -1,5 +1,5 @@
-import type { EventName, Webhook } from '@org/agent-messaging-core'
-import { toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
+import type { Webhook } from '@org/agent-messaging-core'
+import { subscriptionsFor, toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
 import { selectWebhook } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
 import { dialect } from '../database/operations.js'
@@ -14,7 +14,7 @@ export class WebhookRows {
   readonly #webhooks: VersionedCache<number, Webhook>
   readonly #receivers: VersionedCache<string, readonly StoredWebhook[]>
   readonly #one: Statement<[number], WebhookRow>
-  readonly #subscribed: Statement<[string, EventName], number>
+  readonly #subscribed: Statement<[string, string], number>
   readonly #hooks: Statement<[string], WebhookRow>
 
   constructor(db: Database) {
@@ -24,8 +24,8 @@ export class WebhookRows {
     this.#one = db.prepare(`${select} where w.seq = ?`)
     this.#hooks = db.prepare(`${select} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
     this.#subscribed = db
-      .prepare<[string, EventName], number>(
-        "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
+      .prepare<[string, string], number>(
+        'select distinct webhook_seq from subscriptions where project_id = ? and event in (select value from json_each(?))',
       )
       .pluck()
   }
@@ -36,9 +36,11 @@ export class WebhookRows {
   }
 
   /** Returns the webhooks that subscribe to the event, with any filter. */
-  subscribed(projectId: string, event: EventName): readonly StoredWebhook[] {
+  subscribed(projectId: string, event: string): readonly StoredWebhook[] {
     return this.#receivers.get(`${projectId} ${event}`, () =>
-      this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),
+      this.#subscribed
+        .all(projectId, JSON.stringify(subscriptionsFor(event)))
+        .map((seq) => ({ seq, webhook: this.bySeq(seq) })),
     )
   }
 

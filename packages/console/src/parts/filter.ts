@@ -1,6 +1,6 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import { given, isUuid } from '@org/agent-messaging-core/runtime'
-import { recoverySettings } from '@org/agent-messaging-core/host'
+import { eventNameRule, LOGGED_EVENTS, recoverySettings } from '@org/agent-messaging-core/host'
 import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { instantIn } from './zone.js'
@@ -10,7 +10,7 @@ import { webhookLabel } from './wording.js'
 import type { Form } from './input.js'
 
 const STATUSES = recoverySettings.status.enum
-const EVENTS = recoverySettings.event.enum
+const EVENTS = LOGGED_EVENTS
 const ANSWERS = recoverySettings.lastAnswer.enum
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
@@ -35,7 +35,7 @@ const filterSchema = (zone: string) =>
     status: optional(z.enum(STATUSES)),
     webhook: optional(z.string().refine(isUuid).toLowerCase()),
     message: optional(z.string().refine(isUuid).toLowerCase()),
-    event: optional(z.enum(EVENTS)),
+    event: optional(z.string().refine((name) => eventNameRule(name) === undefined)),
     answer: optional(z.enum(ANSWERS)),
     /** Only pending deliveries of webhooks that keep theirs. No other field applies. */
     held: optional(z.literal('yes')),

@@ -39,10 +39,10 @@ export function chosenEvents(
   before: Subscribed = [],
 ): Subscribed {
   const shown = chosenByPlatform(c)
-  if (shown === undefined) return chosen as Subscribed
+  if (shown === undefined) return chosen
   const seen = shown.filter((event) => chosen.includes(event))
   if (before.includes('*') && seen.length === shown.length) return before
-  const isHidden = (event: Subscribed[number]) => event !== '*' && !shown.includes(event)
+  const isHidden = (event: string) => event !== '*' && !shown.some((one) => one === event)
   return [...seen, ...before.filter(isHidden)]
 }
 

@@ -1,4 +1,3 @@
-import type { EventName } from '../domain/webhooks/event.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { PrincipalStep, Stored } from './stored.js'
 
@@ -65,7 +64,7 @@ export type ListenStep = {
 export type LoggedEvent = {
   readonly position: number
   readonly id: string
-  readonly name: EventName
+  readonly name: string
   readonly body: string
 }
 

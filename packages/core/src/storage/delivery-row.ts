@@ -5,7 +5,6 @@ import type {
   DeliveryState,
   WebhookDelivery,
 } from '../domain/webhooks/delivery.js'
-import type { EventName } from '../domain/webhooks/event.js'
 
 /** A delivery with the ids of its webhook and its event, and with the name of the event. */
 export type DeliveryRow = {
@@ -14,7 +13,7 @@ export type DeliveryRow = {
   readonly projectId: string
   readonly webhookId: string
   readonly eventId: string
-  readonly event: EventName
+  readonly event: string
   readonly attemptCount: number
   readonly state: Exclude<DeliveryState['kind'], 'waiting'>
   readonly step: number

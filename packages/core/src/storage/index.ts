@@ -41,6 +41,7 @@ export {
   type HookOfMessage,
 } from '../domain/messages/message-hook.js'
 export type { MessageInput } from '../domain/messages/message-input.js'
+export { subscribesTo, subscriptionsFor, widestOf } from '../domain/webhooks/event-name.js'
 export {
   allowedAttempts,
   canReturn,

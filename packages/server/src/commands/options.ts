@@ -47,6 +47,12 @@ export const withServer = (command: Command, key: string): Command =>
     .addOption(jsonOption())
 
 /** An option with one value that can be repeated. A list would swallow the next argument. */
+/** An option that is given several times. */
+export const listed = (flags: string, about: string, rule: (text: unknown) => string | undefined) =>
+  new Option(flags, `${about} (repeatable)`).argParser(
+    (value: string, before?: readonly string[]) => [...(before ?? []), ruled(rule)(value)],
+  )
+
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
   new Option(flags, `${about} (repeatable, choices: ${choices.join(', ')})`).argParser(
     (value: string, before?: readonly string[]) => {
@@ -55,6 +61,15 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
       return [...(before ?? []), value]
     },
   )
+
+/** Makes a parser of texts that the rule accepts. */
+export const ruled =
+  (rule: (text: unknown) => string | undefined) =>
+  (text: string): string => {
+    const problem = rule(text)
+    if (problem === undefined) return text
+    throw new InvalidArgumentError(`It ${problem}.`)
+  }
 
 const MAX_NUMBER = 999_999_999
 

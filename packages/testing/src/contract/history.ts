@@ -1,10 +1,4 @@
-import type {
-  EventName,
-  Instant,
-  Message,
-  Webhook,
-  DeliveryDetail,
-} from '@org/agent-messaging-core'
+import type { Instant, Message, Webhook, DeliveryDetail } from '@org/agent-messaging-core'
 import type { Outcome } from '@org/agent-messaging-core/runtime'
 import type {
   AfterRun,
@@ -53,7 +47,7 @@ type RunFact =
       readonly event: EventFact | undefined
       readonly ok: boolean
     }
-export type EventFact = { readonly id: string; readonly name: EventName; readonly body: string }
+export type EventFact = { readonly id: string; readonly name: string; readonly body: string }
 
 export type DeliveryStep = Span & {
   readonly deliveryId: string

@@ -1,6 +1,7 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
   orderKeyOf,
+  subscribesTo,
   newDeliveryClaim,
   isHook,
   matchesFilter,
@@ -67,7 +68,7 @@ export function publishOne(
 const isSubscribed = ({ projectId, events, filter, hook }: Webhook, event: WebhookEvent): boolean =>
   projectId === event.projectId &&
   (hook === undefined || hook.messageId === event.messageId) &&
-  events.some((name) => name === '*' || name === event.name) &&
+  subscribesTo(events, event.name) &&
   matchesFilter(filter, event)
 
 const newDelivery = (

@@ -31,12 +31,12 @@ begin
       join agent_messaging.sessions s on s.seq = m.session_seq
     order by s.agent_id, s.session_id for update of s;
   place := case when exists (
-    select 1 from jsonb_to_recordset(topics) as t ("projectId" text, name text, version text)
+    select 1 from jsonb_to_recordset(topics) as t ("projectId" text, names text[], version text)
     where t.version <> coalesce((
       select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
       from agent_messaging.subscriptions s
         join agent_messaging.webhooks w on w.seq = s.webhook_seq
-      where s.project_id = t."projectId" and s.event = any(array['*', t.name])), ''))
+      where s.project_id = t."projectId" and s.event = any(t.names)), ''))
   then 0 when exists (
     select 1 from agent_messaging.messages m
     where m.hook_version is not null and m.id = any(message_ids) and m.hook_version <> coalesce((

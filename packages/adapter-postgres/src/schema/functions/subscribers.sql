@@ -11,10 +11,10 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 begin
   return query
     select topic.ordinality, w.seq || ':' || w.xmin::text, w
-    from rows from (jsonb_to_recordset(topics) as ("projectId" text, name text))
+    from rows from (jsonb_to_recordset(topics) as ("projectId" text, names text[]))
         with ordinality as topic
       join agent_messaging.subscriptions s
-        on s.project_id = any(array[topic."projectId"]) and s.event = any(array['*', topic.name])
+        on s.project_id = any(array[topic."projectId"]) and s.event = any(topic.names)
       join agent_messaging.webhooks w on w.seq = any(array[s.webhook_seq])
     order by topic.ordinality, w.seq;
 end $$;

@@ -11,8 +11,9 @@ export type Setting = {
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
-  /** For documents. The rule is code. */
+  /** For documents. `rule` is the check. */
   readonly pattern?: string
+  readonly rule?: (value: unknown) => Rule
   readonly minItems?: number
   readonly maxItems?: number
   /** `date-time` is a number here: an `Instant`. Requests have it in ISO 8601. */
@@ -97,6 +98,7 @@ export function valueRule(setting: Setting, value: unknown): Rule {
     return setting.enum.includes(value as string)
       ? undefined
       : `must be one of: ${setting.enum.join(', ')}`
+  if (setting.rule) return setting.rule(value)
   if (setting.format === 'uuid')
     return typeof value === 'string' && isUuid(value) ? undefined : 'must be a UUID'
   if (setting.format === 'date-time')
@@ -124,6 +126,7 @@ function listRule({ minItems = 0, maxItems = Infinity }: Setting, items: Setting
     value.length <= maxItems &&
     value.every((item) => valueRule(items, item) === undefined)
   if (fits) return undefined
+  if (items.rule) return `must be a list. Each entry ${items.rule(null)}`
   return items.enum
     ? `must name one or more of: ${items.enum.join(', ')}`
     : `must be an array of at most ${maxItems} whole numbers of milliseconds from ${items.minimum} to ${items.maximum}`

@@ -1,4 +1,3 @@
-import type { EventName } from './event.js'
 import type { Instant } from '../values/instant.js'
 import type { UnreachableError } from '../values/unreachable-error.js'
 
@@ -8,7 +7,7 @@ export type WebhookDelivery = {
   readonly projectId: string
   readonly webhookId: string
   readonly eventId: string
-  readonly event: EventName
+  readonly event: string
   readonly attemptCount: number
   readonly state: DeliveryState
   /** Set if the delivery keeps the order of its session. */

@@ -27,6 +27,7 @@ export const EVENT_NAMES = [
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, at an operator's request. */
 export type EventName = SubscribableEvent | 'webhook.test'
+export const LOGGED_EVENTS: readonly EventName[] = [...EVENT_NAMES, 'webhook.test']
 
 /** The metadata as sent, and two of its keys at the top if it has them. */
 type Echo = {
@@ -119,7 +120,7 @@ export type EventData = {
     readonly deliveryId: string
     readonly webhookId: string
     readonly eventId: string
-    readonly event: EventName
+    readonly event: string
     readonly attemptCount: number
     readonly lastAttempt: FailedAttempt
     readonly exhaustedAt: string
@@ -140,7 +141,7 @@ export type WebhookEvent = FilteredEvent & {
   readonly id: string
   readonly projectId: string
   readonly messageId?: string
-  readonly name: EventName
+  readonly name: string
   readonly body: string
   /** The trace context of the request that caused the event. */
   readonly trace?: TraceContext

@@ -3,14 +3,14 @@ import { RUN_ERROR_CODES, type RunError } from '../messages/run.js'
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 import { DELIVERY_STATUSES, type DeliveryFilterStatus } from './delivery.js'
-import { EVENT_NAMES, type EventName } from './event.js'
+import { EVENT_TYPE_PATTERN, eventNameRule, MAX_EVENT_TYPE } from './event-name.js'
 
 /** Chooses the deliveries that a recovery sends again. */
 export type RecoverySettings = {
   /** Only deliveries of this webhook. */
   readonly webhookId?: string
   /** Only deliveries of events with this name. */
-  readonly event?: EventName
+  readonly event?: string
   /** Only deliveries in this state. */
   readonly status?: DeliveryFilterStatus
   /** Only deliveries that were created at this time or later. */
@@ -33,7 +33,9 @@ export const recoverySettings = {
   },
   event: {
     type: 'string',
-    enum: [...EVENT_NAMES, 'webhook.test'],
+    rule: eventNameRule,
+    pattern: EVENT_TYPE_PATTERN,
+    maxLength: MAX_EVENT_TYPE,
     description: 'The name of the event.',
   },
   status: {

@@ -1,6 +1,6 @@
 import type { CustomHeaders } from './custom-headers.js'
 import type { LastFailure } from './delivery.js'
-import { EVENT_NAMES, type SubscribableEvent } from './event.js'
+import { MAX_EVENT_TYPE, SUBSCRIPTION_PATTERN, subscriptionRule } from './event-name.js'
 import { filled, given } from '../values/given.js'
 import type { Instant } from '../values/instant.js'
 import type { Reseal, Sealed } from '../values/sealed.js'
@@ -54,8 +54,8 @@ export type DisabledReason = 'operator' | 'failing' | 'gone'
 export type WebhookSettings = SendingChange & {
   /** `https:` to a public address, unless the host allows more by `addresses`. */
   readonly url: string
-  /** Event names, or `'*'` for all events, also in later versions. */
-  readonly events: readonly (SubscribableEvent | '*')[]
+  /** Names of events, groups such as `order.*`, or `'*'` for all events, also of later versions. */
+  readonly events: readonly string[]
   /** Limits the webhook to the events that match. */
   readonly filter?: WebhookFilter | null | undefined
   /** Words for people. */
@@ -104,11 +104,18 @@ export const ownSettings = {
   },
   events: {
     type: 'array',
-    items: { type: 'string', enum: ['*', ...EVENT_NAMES] },
+    items: {
+      type: 'string',
+      rule: subscriptionRule,
+      pattern: SUBSCRIPTION_PATTERN,
+      maxLength: MAX_EVENT_TYPE,
+    },
     minItems: 1,
     required: true,
-    description: 'The events that the webhook gets. `*`: all events, also of later versions.',
-    examples: [['message.responded', 'agent.error'], ['*']],
+    description:
+      'The events that the webhook gets. `order.*`: all whose name begins with `order.`. `*`: all ' +
+      'events, also of later versions.',
+    examples: [['message.responded', 'agent.error'], ['order.*'], ['*']],
   },
   filter: {
     type: 'object',

@@ -5,11 +5,11 @@ import type {
   NewRecovery,
 } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
-import { recoverySettings } from '@org/agent-messaging-core/host'
+import { eventNameRule, recoverySettings } from '@org/agent-messaging-core/host'
 import { Option, type Command } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
-import { instant, limitOption, since } from '../options.js'
+import { instant, limitOption, ruled, since } from '../options.js'
 import { fieldTable, table } from '../output.js'
 import { detailOf } from './attempt-text.js'
 import { type Names, tableWithNames, withName } from './names.js'
@@ -133,11 +133,7 @@ const withFilters = (command: Command): Command =>
         recoverySettings.status.enum,
       ),
     )
-    .addOption(
-      new Option('--event <name>', 'only deliveries of this event').choices(
-        recoverySettings.event.enum,
-      ),
-    )
+    .option('--event <name>', 'only deliveries of this event', ruled(eventNameRule))
     .option(
       '--after <time>',
       'only deliveries created after this time, such as 2030-01-31T12:00:00Z',

@@ -7,10 +7,10 @@ import { fieldTable, table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
 import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
-import { webhookSettings } from '@org/agent-messaging-core/host'
+import { subscriptionRule, webhookSettings } from '@org/agent-messaging-core/host'
 import { schedule } from '../../settings/config-values.js'
 import { OperatorError } from '../../operator-error.js'
-import { duration, repeatable } from '../options.js'
+import { duration, listed } from '../options.js'
 import { settingOptions } from './setting-options.js'
 import { withSecret, type SecretOptions } from '../secret.js'
 
@@ -103,7 +103,7 @@ function delays(text: string) {
   throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')
 }
 
-const eventsOption = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
+const eventsOption = (about: string) => listed('--event <name>', about, subscriptionRule)
 
 function addCreate(webhooks: Command) {
   const create = addApiCommand(webhooks, 'create <url>', {
