@@ -2125,6 +2125,8 @@ export interface components {
       | 'project:agents'
       | 'project:webhooks'
       | 'project:events'
+      | 'project:publish'
+      | 'project:portals'
       | 'project:audit'
       | 'project:erase'
       | 'project:admin'

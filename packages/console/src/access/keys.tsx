@@ -61,6 +61,8 @@ const HINTS: Readonly<Record<Permission, string>> = {
   'project:agents': 'manage agents',
   'project:webhooks': 'manage webhooks and deliveries',
   'project:events': 'read the event log',
+  'project:publish': 'publish events',
+  'project:portals': 'make portal links',
   'project:audit': 'read the audit log',
   'project:erase': 'erase sessions and people',
   'project:admin': 'manage API keys',

@@ -14,6 +14,8 @@ describe('a call', () => {
     expect(permissionsFor('webhooks.update')).toEqual(['project:webhooks'])
     expect(permissionsFor('sessions.erase')).toEqual(['project:erase'])
     expect(permissionsFor('principals.erase')).toEqual(['project:erase'])
+    expect(permissionsFor('events.publish')).toEqual(['project:publish'])
+    expect(permissionsFor('portals.create')).toEqual(['project:portals', 'project:admin'])
   })
 
   it('that reads can be made with project:read too', () => {

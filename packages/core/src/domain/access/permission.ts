@@ -4,6 +4,8 @@ export const PERMISSIONS = [
   'project:agents',
   'project:webhooks',
   'project:events',
+  'project:publish',
+  'project:portals',
   'project:audit',
   'project:erase',
   'project:admin',
@@ -20,6 +22,7 @@ export const ROLES = {
     'project:webhooks',
     'project:agents',
     'project:events',
+    'project:publish',
   ],
   admin: PERMISSIONS,
 } as const satisfies Record<string, readonly Permission[]>
@@ -33,7 +36,7 @@ export const roleOf = (permissions: readonly Permission[]): Role | undefined =>
     return ofRole.length === permissions.length && ofRole.every((one) => permissions.includes(one))
   })
 
-/** The permission of the calls of each subject, and of single calls. */
+/** The permission of the calls of each subject, and of single calls. Any one of a list opens them. */
 const NEEDED = {
   messages: 'project:message',
   inputs: 'project:message',
@@ -46,14 +49,15 @@ const NEEDED = {
   deliveries: 'project:webhooks',
   recoveries: 'project:webhooks',
   events: 'project:events',
+  'events.publish': 'project:publish',
   auditLog: 'project:audit',
   stats: 'project:admin',
   failures: 'project:admin',
   principals: 'project:admin',
   'principals.erase': 'project:erase',
   keys: 'project:admin',
-  portals: 'project:admin',
-} as const satisfies Record<string, Permission>
+  portals: ['project:portals', 'project:admin'],
+} as const satisfies Record<string, Permission | readonly Permission[]>
 type Subject = Exclude<keyof typeof NEEDED, `${string}.${string}`>
 
 /** The name of a call of the service, such as `webhooks.create`. */
@@ -70,8 +74,9 @@ export function isRead(call: CallName): boolean {
 /** Returns the permissions that open a call. A caller needs one of them. */
 export function permissionsFor(call: CallName): readonly Permission[] {
   const [subject] = call.split('.') as [Subject]
-  const own = (NEEDED as Readonly<Record<string, Permission>>)[call] ?? NEEDED[subject]
-  return isRead(call) ? [own, 'project:read'] : [own]
+  const own = (NEEDED as Readonly<Record<string, Permission | readonly Permission[]>>)[call]
+  const needed = [own ?? NEEDED[subject]].flat()
+  return isRead(call) ? [...needed, 'project:read'] : needed
 }
 
 export const isPermitted = (permissions: readonly Permission[], call: CallName): boolean =>
