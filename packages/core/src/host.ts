@@ -123,6 +123,7 @@ export {
 export { sendingSettings } from './domain/webhooks/sending.js'
 export {
   filterLimits,
+  filterRules,
   type JsonScalar,
   type MetadataCondition,
   type WebhookFilter,

@@ -55,7 +55,7 @@ type Condition = {
 }
 
 // The service checks the sizes, and that a condition has one of `equals` and `exists`.
-const filter = fieldsOf(
+export const webhookFilter: z.ZodType<WebhookFilter> = fieldsOf(
   nullAsAbsent({
     agentId: id.optional(),
     sessionIdPrefix: text.optional(),
@@ -67,7 +67,7 @@ const filter = fieldsOf(
 const described = requestFields<WebhookSettings>(webhookSettings)
 const settings = fieldsOf({
   ...described,
-  filter: filter
+  filter: webhookFilter
     .nullish()
     .meta({ shown: newWebhookFilterSchema.nullish(), ...described.filter.meta() }),
   headers: z

@@ -37,12 +37,14 @@ export async function onBackend(
   options: BackendOptions,
   isOfOperator: boolean | undefined,
   work: (backend: Backend) => Promise<void>,
+  /** How often a read is repeated while nothing responds. */
+  retries?: number,
 ): Promise<void> {
   const chosen = serverOf(options, process.env)
   if (chosen) {
     const { server, apiKey } = chosen
     return work({
-      client: createClient({ baseUrl: server, apiKey, retries: 1 }),
+      client: createClient({ baseUrl: server, apiKey, retries: retries ?? 1 }),
       place: { server },
     })
   }
@@ -50,7 +52,7 @@ export async function onBackend(
   await onDatabase(
     async (service, database) => {
       const id = isOfOperator ? '' : (await projectNamed(service, project)).id
-      await work({ client: localClient(service, id), place: { database }, service })
+      await work({ client: localClient(service, id, retries), place: { database }, service })
     },
     agents,
     '; or select a server with --server or --profile',
@@ -93,7 +95,7 @@ function profileOf({ server, profile }: BackendOptions, env: Variables): Profile
 const NOWHERE = { baseUrl: 'http://database.invalid', apiKey: 'unused' }
 
 /** The audit log names the CLI. */
-function localClient(service: MessagingService, projectId: string): Client {
+function localClient(service: MessagingService, projectId: string, retries = 0): Client {
   const config = loadConfig()
   const api = createHttpApp({
     service: withAllPermissions(service, projectId),
@@ -113,7 +115,7 @@ function localClient(service: MessagingService, projectId: string): Client {
     })
     .route('/', api)
   const request: typeof fetch = async (input, init) => app.fetch(new Request(input, init))
-  return createClient({ ...NOWHERE, retries: 0, fetch: request })
+  return createClient({ ...NOWHERE, retries, fetch: request })
 }
 
 /** Accepts each request for the project. */

@@ -1,13 +1,16 @@
-import { Option, type Command } from 'commander'
+import { webhookFilter } from '@org/agent-messaging-adapter-http'
+import { filterRules, subscriptionRule, type WebhookFilter } from '@org/agent-messaging-core/host'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
+import { jsonIn } from './api/setting-options.js'
 import { addCommand } from './command.js'
-import { wholeNumber } from './options.js'
-import { secretOf, withSecret, type SecretOptions } from './secret.js'
+import { forward, type ForwardOptions } from './forward.js'
+import { ruled, wholeNumber } from './options.js'
+import { secretOf, withSecret } from './secret.js'
 import {
   keyOption,
   runningServer,
   urlOption,
-  type ServerOptions,
   readable,
   START_A_SERVER,
   textOf,
@@ -22,25 +25,26 @@ import type { Received } from '../receiver.js'
 import { orRefusal } from './client-error.js'
 import { interruptible } from './upkeep.js'
 
-type ListenOptions = SecretOptions &
-  ServerOptions & {
-    readonly port?: number
-    readonly status?: number
-    readonly try?: true
-  }
+type ListenOptions = ForwardOptions & {
+  readonly port?: number
+  readonly status?: number
+  readonly try?: true
+  readonly forward?: string
+}
 
 export function addListen(program: Command): void {
   const command = addCommand(
     program,
     'listen',
-    'receive webhooks, check their signatures and print them',
+    'receive webhooks, check their signatures and print them, or forward events to a receiver',
     [
       'agent-messaging listen --try',
       'agent-messaging listen --secret-file secret.txt',
       'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001',
+      "agent-messaging listen --forward http://localhost:8080/hook --events 'order.*'",
     ],
   )
-  withSecret(command, "the webhook's secret, for checking signatures (default: $WEBHOOK_SECRET)")
+  withSecret(command, "the webhook's secret (default: $WEBHOOK_SECRET)")
     .option(
       '--port <port>',
       'port to listen on (default: 4000, with --try a free port)',
@@ -57,15 +61,36 @@ export function addListen(program: Command): void {
         'register a webhook, send a message to the agent echo, print its webhook, and end',
       ).conflicts(['secret', 'secretFile', 'status']),
     )
+    .addOption(
+      new Option(
+        '--forward <url>',
+        'post each event of the log to this URL, signed as a webhook',
+      ).conflicts(['try', 'port', 'status']),
+    )
+    .addOption(
+      new Option(
+        '--events <names>',
+        'forward only these events and groups, such as message.failed,order.*',
+      ).argParser((text) => text.split(',').map(ruled(subscriptionRule))),
+    )
+    .addOption(
+      new Option('--filter <json>', 'forward only events that match this filter').argParser(
+        filterIn,
+      ),
+    )
+    .option('--after <cursor>', 'also forward the events after this cursor, which each line has')
     .addOption(urlOption())
-    .addOption(keyOption('project:message and project:webhooks'))
+    .addOption(keyOption('project:message and project:webhooks, or project:events to forward'))
     .action(listen)
 }
 
 async function listen(options: ListenOptions) {
+  if (options.forward !== undefined) return forward(options.forward, options)
+  for (const name of ['events', 'filter', 'after'] as const)
+    if (options[name] !== undefined) throw new OperatorError(`--${name} needs --forward`, 2)
   if (options.try) return tryOut(runningServer(options), options.port ?? 0)
   if (options.url !== undefined || options.apiKey !== undefined)
-    throw new OperatorError('--url and --api-key need --try', 2)
+    throw new OperatorError('--url and --api-key need --try or --forward', 2)
   const { openReceiver } = await import('../receiver.js')
   const { url } = await openReceiver({
     port: options.port ?? 4000,
@@ -74,6 +99,13 @@ async function listen(options: ListenOptions) {
     onDelivery: ({ text }) => console.log(text),
   })
   console.log(`Listening for webhooks on ${url}/ (press Ctrl-C to stop)\n`)
+}
+
+function filterIn(text: string): WebhookFilter {
+  const { data, error } = webhookFilter.safeParse(jsonIn(text))
+  const problem = data ? Object.values(filterRules(data)).find(Boolean) : error.issues[0]?.message
+  if (data && problem === undefined) return data
+  throw new InvalidArgumentError(`It ${problem}.`)
 }
 
 const AGENT = 'echo'

@@ -100,10 +100,10 @@ async function send(agent: string, text: string, options: SendOptions) {
 export type RunningServer = { readonly client: Client; readonly baseUrl: string }
 
 /** A client of the server that the settings or the options name. */
-export function runningServer(options: ServerOptions): RunningServer {
+export function runningServer(options: ServerOptions, retries = 1): RunningServer {
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
-  const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
+  const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries })
   return { client, baseUrl }
 }
 

@@ -1,4 +1,5 @@
-import type { LoggedEvent } from '@org/agent-messaging-client'
+import type { Client, LoggedEvent } from '@org/agent-messaging-client'
+import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant } from '../options.js'
@@ -27,23 +28,33 @@ export function addEvents(program: Command): void {
     .option('--no-follow', 'print the events until now, and end')
 }
 
-/**
- * Reads the log from its oldest event or from the cursor, because the API has no cursor of the end.
- * A reader that follows gets earlier events only with a time or a cursor.
- */
+/** A reader that follows gets earlier events only with a time or a cursor. */
 async function tail({ client, options }: Invocation<TailOptions>) {
   const { since, after, follow, json } = options
   const start = follow && after === undefined ? Infinity : 0
   const from = since === undefined ? start : Date.parse(since)
-  let cursor = after
-  for (;;) {
-    const page = await client.events.read(cursor === undefined ? {} : { after: cursor })
-    for (const each of page.data) if (Date.parse(each.event.createdAt) >= from) show(each, json)
-    cursor = page.nextCursor
-    if (page.data.length === 0) break
-  }
+  const end = await logEnd(client, after, (each) => {
+    if (Date.parse(each.event.createdAt) >= from) show(each, json)
+  })
   if (!follow) return
-  for await (const each of client.events.follow({ after: cursor })) show(each, json)
+  for await (const each of client.events.follow({ after: end })) show(each, json)
+}
+
+/**
+ * Reads the log to its end, from its oldest event or from the cursor, because the API has no cursor
+ * of the end. Returns that cursor.
+ */
+export async function logEnd(
+  client: Client,
+  after?: string,
+  onEvent?: (each: LoggedEvent) => void,
+): Promise<string> {
+  for (let cursor = after; ;) {
+    const page = await client.events.read({ limit: 100, ...given({ after: cursor }) })
+    for (const each of page.data) onEvent?.(each)
+    cursor = page.nextCursor
+    if (page.data.length === 0) return cursor
+  }
 }
 
 /** One line for each event, so that programs can read a stream of them. */

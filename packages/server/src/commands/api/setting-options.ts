@@ -47,7 +47,8 @@ function valueIn(text: string, setting: Setting): unknown {
   throw new InvalidArgumentError(`Expected ${problem.replace('must be ', '')}.`)
 }
 
-function jsonIn(text: string): unknown {
+/** Null if the text is no JSON. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
