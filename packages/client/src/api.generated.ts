@@ -811,6 +811,11 @@ export interface components {
        * @enum {string|null}
        */
       readonly ordering?: 'none' | 'session' | null
+      /**
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @enum {string|null}
+       */
+      readonly payload?: 'full' | 'thin' | null
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused?: boolean | null
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -858,6 +863,11 @@ export interface components {
        * @enum {string}
        */
       readonly ordering: 'none' | 'session'
+      /**
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @enum {string}
+       */
+      readonly payload: 'full' | 'thin'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -997,6 +1007,11 @@ export interface components {
        * @enum {string}
        */
       readonly ordering: 'none' | 'session'
+      /**
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @enum {string}
+       */
+      readonly payload: 'full' | 'thin'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -1093,6 +1108,11 @@ export interface components {
        * @enum {string}
        */
       readonly ordering?: 'none' | 'session'
+      /**
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @enum {string}
+       */
+      readonly payload?: 'full' | 'thin'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused?: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */

@@ -48,7 +48,7 @@ export type Platform = {
   readonly shared: SharedReads
   /** Makes a read by a link or a code wait for its turn: a caller without a key can guess many. */
   readonly byCode: ReadsByCode
-  /** The address of the service, for one-time links. Absent: events have no links. */
+  /** The address of the service, for one-time links and thin bodies. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
   /** Aborts when a stop begins. */
   readonly stopping: AbortSignal

@@ -56,7 +56,7 @@ export type ServiceOptions = {
   /** Default: makes no spans, and passes traces of clients on. */
   readonly tracing?: Tracing
   readonly policy?: PolicyInput
-  /** The address of the service, for one-time links. Absent: events have no links. */
+  /** The address of the service, for one-time links and thin bodies. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
 }
 

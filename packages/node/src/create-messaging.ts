@@ -42,7 +42,7 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
    * agent, or changes a setting, has the last word.
    */
   readonly agents?: Readonly<Record<string, AgentFunction | Omit<AgentSettings, 'name'>>>
-  /** The public URL of this program, for agents that call back. */
+  /** The public URL of this program, for agents that call back and for thin bodies. */
   readonly publicUrl?: string
   /**
    * False starts no loops: call `tick` instead, for example on a function platform. Messages wait for

@@ -44,7 +44,8 @@ type DetailRow = DeliveryRow & { readonly body: string | null } & {
  */
 const detail = sql<DeliveryRef, DetailRow>(
   (d) => `
-    select ${deliveryList(d)}, case when coalesce(t.attempt_number, 1) = 1 then e.body end as body,
+    select ${deliveryList(d)}, case when coalesce(t.attempt_number, 1) = 1
+        then coalesce(d.body, e.body) end as body,
       t.attempt_number as "attemptNumber", t.started_at as "startedAt",
       t.duration_ms as "durationMs", t.url, t.outcome, n.names as "headerNames",
       t.header_values as "headerValues"

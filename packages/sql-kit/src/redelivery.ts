@@ -4,6 +4,7 @@ import {
   heldByProbe,
   keepsOrder,
   newClaimedDelivery,
+  ownBody,
   newTestClaim,
   toWebhook,
   tryPage,
@@ -73,7 +74,12 @@ const holdCircuit = sql<{ readonly seq: number; readonly until: Instant }>(
     where seq = @seq and circuit_until is not null`,
 )
 
-type Tested = { readonly seq: number; readonly until?: Instant; readonly claims: ClaimedDeliveries }
+type Tested = {
+  readonly seq: number
+  readonly body: string | undefined
+  readonly until?: Instant
+  readonly claims: ClaimedDeliveries
+}
 
 /**
  * Returns the webhook of a test event, and the claim of its delivery. A claimed delivery holds an
@@ -89,15 +95,20 @@ export function* testedWebhook(
   if (!row) return undefined
   const { seq } = row
   const webhook = toWebhook(row)
+  const body = ownBody(webhook, event)
   const { until, skipped } = newTestClaim(webhook, claim)
   if (until === undefined) {
     yield* makeReadyToProbe([webhookId], event.createdAt)
-    return { seq, claims: { deliveries: [], skipped: skipped === undefined ? [] : [skipped] } }
+    return {
+      seq,
+      body,
+      claims: { deliveries: [], skipped: skipped === undefined ? [] : [skipped] },
+    }
   }
   yield* run(holdCircuit, { seq, until })
   const held = { ...webhook, health: heldByProbe(webhook.health, until) }
   const deliveries = [newClaimedDelivery(deliveryId, event, held, until)]
-  return { seq, until, claims: { deliveries, skipped: [] } }
+  return { seq, body, until, claims: { deliveries, skipped: [] } }
 }
 
 /**

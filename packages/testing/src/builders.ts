@@ -106,6 +106,7 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   secret: 'not sealed' as Sealed,
   disableOnGone: false,
   ordering: 'none',
+  payload: 'full',
   isPaused: false,
   status: { kind: 'enabled' },
   health: untried,

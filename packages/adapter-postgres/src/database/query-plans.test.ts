@@ -62,9 +62,9 @@ const FILL = `
   insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at, open_until)
     select n, 'a' || 1 + n % 200, n, 1, 'hi', json_build_object('correlationId', 'c' || n),
       json_build_object('type', 'end_user', 'endUserId', 'u' || n % 5000), 1, 'responded', 'hi', n, n, n from generate_series(1, 20000) n;
-  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, paused, consecutive_failures, circuit_trips,
+  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, payload, paused, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
-    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
+    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', 'full', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
   insert into agent_messaging.events (id, project_id, position, has_deliveries, message_id, session_id, name, body, created_at)
     select n, 'p' || 1 + n % 100, case when n < 19900 then n end, n % 500 > 0, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, recovery_seq, recovery_attempts, created_at)

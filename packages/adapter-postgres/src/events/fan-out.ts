@@ -5,6 +5,7 @@ import {
   newClaimedDelivery,
   newDeliveryClaim,
   orderKeyOf,
+  ownBody,
   traceColumn,
   WAITING,
   type ClaimedDeliveries,
@@ -36,6 +37,7 @@ type NewDelivery = {
   readonly lease: 0 | 1
   /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
   readonly orderKey: string | undefined
+  readonly body: string | undefined
 }
 /** The events that have receivers, and the claims on their deliveries. */
 export type FanOut = {
@@ -68,13 +70,13 @@ const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
 const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly dueAt: Instant }>(`
   insert into agent_messaging.deliveries
     (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, order_key,
-      created_at)
+      body, created_at)
   select id, @projectId, "webhookSeq", @eventSeq,
     case when lease = 0 or waits then 'pending' else 'sending' end, 0, 0,
     case when waits then ${WAITING} else "dueAt" end, case when waits then 0 else lease end,
-    "orderKey", @createdAt
+    "orderKey", body, @createdAt
   from rows from (jsonb_to_recordset(@deliveries::jsonb) as (id text, "webhookSeq" bigint,
-      "dueAt" bigint, lease bigint, "orderKey" text)) with ordinality as given
+      "dueAt" bigint, lease bigint, "orderKey" text, body text)) with ordinality as given
     cross join lateral (select given."orderKey" is not null and exists (
       select 1 from agent_messaging.deliveries d
       where d.order_key = given."orderKey" and d.finished_at is null) as waits) ordered
@@ -150,6 +152,7 @@ function deliveriesOf(
       dueAt: until ?? event.createdAt,
       lease: until === undefined ? 0 : 1,
       orderKey: orderKeyOf(webhook, event),
+      body: ownBody(webhook, event),
     })
     if (until !== undefined) claims.deliveries.push(newClaimedDelivery(id, event, webhook, until))
     if (skipped !== undefined) claims.skipped.push(skipped)
@@ -167,7 +170,7 @@ export async function publishTo(
 ): Promise<ClaimedDeliveries | undefined> {
   const tested = await perform(db, testedWebhook, webhookId, event, deliveryId, claim)
   if (!tested) return undefined
-  const { seq: webhookSeq, until, claims } = tested
+  const { seq: webhookSeq, body, until, claims } = tested
   await insert(db, event, [
     {
       id: deliveryId,
@@ -175,6 +178,7 @@ export async function publishTo(
       dueAt: until ?? event.createdAt,
       lease: until === undefined ? 0 : 1,
       orderKey: undefined,
+      body,
     },
   ])
   return claims

@@ -217,6 +217,7 @@ create table agent_messaging.webhooks (
   previous_until bigint,
   disable_on_gone boolean not null,
   ordering text not null,
+  payload text not null,
   sending text,
   paused boolean not null,
   disabled_at bigint,
@@ -310,6 +311,8 @@ create table agent_messaging.deliveries (
   finished_at bigint,
   cancelled_reason text,
   order_key text collate "C",
+  -- Null: the body of the event.
+  body text,
   -- The newest recovery that made the delivery due, and the number of attempts before that.
   recovery_seq bigint,
   recovery_attempts integer,

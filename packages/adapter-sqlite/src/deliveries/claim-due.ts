@@ -130,7 +130,7 @@ function rowClaims(
     'update deliveries set is_claimed = 1, due_at = ?, lease = lease + 1 where seq = ?',
   )
   const rowOf = db.prepare<[number], ClaimedRow>(`
-    select id, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, order_key as orderKey, created_at as createdAt
+    select id, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, order_key as orderKey, body, created_at as createdAt
     from deliveries where seq = ?`)
   const read = db.prepare<[number], EventRow>(
     'select id, name, body, trace from events where seq = ?',

@@ -6,6 +6,7 @@ import {
   newClaimedDelivery,
   newDeliveryClaim,
   orderKeyOf,
+  ownBody,
   traceColumn,
   WAITING,
   type ClaimedDeliveries,
@@ -37,6 +38,7 @@ type Inserted = {
   readonly dueAt: Instant
   readonly lease: 0 | 1
   readonly orderKey: string | null
+  readonly body: string | undefined
 }
 
 /** Each answer inserts deliveries. The driver binds values by place faster than by name. */
@@ -49,6 +51,7 @@ type DeliveryValues = [
   dueAt: Instant,
   lease: 0 | 1,
   orderKey: string | null,
+  body: string | null,
   createdAt: Instant,
 ]
 type EventValues = [
@@ -91,7 +94,14 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
       const isWaiting = orderKey !== null && orders.hasOpen(orderKey)
       const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
       const row = until === undefined ? due(isWaiting ? WAITING : event.createdAt) : claimed(until)
-      insert.delivery(event, { id, webhookSeq, eventSeq, ...row, orderKey })
+      insert.delivery(event, {
+        id,
+        webhookSeq,
+        eventSeq,
+        ...row,
+        orderKey,
+        body: ownBody(webhook, event),
+      })
       if (until !== undefined) deliveries.push(newClaimedDelivery(id, event, webhook, until))
       if (skipped !== undefined) skippedIds.push(skipped)
     }
@@ -122,13 +132,14 @@ export function publisherOf(
     webhooks.changed()
     const tested = perform(testedWebhook, webhookId, event, deliveryId, claim)
     if (!tested) return undefined
-    const { seq: webhookSeq, until, claims } = tested
+    const { seq: webhookSeq, body, until, claims } = tested
     insert.delivery(event, {
       id: deliveryId,
       webhookSeq,
       eventSeq: insert.event(event, 1),
       ...(until === undefined ? due(event.createdAt) : claimed(until)),
       orderKey: null,
+      body,
     })
     return claims
   }
@@ -139,8 +150,8 @@ function insertsOf(db: Database) {
     'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, created_at)
-    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?)`)
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, body, created_at)
+    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
     event: (
@@ -160,7 +171,7 @@ function insertsOf(db: Database) {
       ).lastInsertRowid,
     delivery: (
       { projectId, createdAt }: WebhookEvent,
-      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey }: Inserted,
+      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey, body }: Inserted,
     ) =>
       void insertDelivery.run(
         id,
@@ -171,6 +182,7 @@ function insertsOf(db: Database) {
         dueAt,
         lease,
         orderKey,
+        body ?? null,
         createdAt,
       ),
   }

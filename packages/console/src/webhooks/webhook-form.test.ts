@@ -7,6 +7,7 @@ const CLEARED = {
   description: null,
   disableOnGone: false,
   ordering: 'none',
+  payload: 'full',
   maxConcurrency: null,
   requestsPerSecond: null,
   timeoutMs: null,

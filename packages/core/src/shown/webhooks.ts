@@ -18,7 +18,7 @@ export type ShownWebhook = SendingSettings &
   Health &
   Pick<
     Webhook,
-    'id' | 'url' | 'events' | 'filter' | 'description' | 'disableOnGone' | 'ordering'
+    'id' | 'url' | 'events' | 'filter' | 'description' | 'disableOnGone' | 'ordering' | 'payload'
   > & {
     /** Custom headers. Their values are secret. */
     readonly headers?: Readonly<Record<string, { readonly set: true }>>

@@ -1,3 +1,4 @@
+import { ownBody } from '../domain/webhooks/thin-body.js'
 import { orderKeyOf } from '../domain/webhooks/delivery-order.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { MessageState } from '../domain/messages/message.js'
@@ -49,6 +50,8 @@ export type ClaimedDeliveryRow = {
   readonly resumeAt: Instant | null
   readonly lease: number
   readonly orderKey: string | null
+  /** Null if the delivery sends the body of its event. */
+  readonly body: string | null
   readonly createdAt: Instant
 }
 
@@ -76,7 +79,7 @@ export const claimedDelivery = (
   },
   lease: { token: row.lease, until },
   webhook,
-  body: event.body,
+  body: row.body ?? event.body,
   ...(event.trace && { trace: event.trace }),
 })
 
@@ -95,6 +98,7 @@ export const newClaimedDelivery = (
       resumeAt: null,
       lease: 1,
       orderKey: orderKeyOf(webhook, event) ?? null,
+      body: ownBody(webhook, event) ?? null,
       createdAt: event.createdAt,
     },
     event,

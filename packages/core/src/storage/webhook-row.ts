@@ -66,6 +66,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   }),
   disableOnGone: Boolean(row.disableOnGone),
   ordering: row.ordering,
+  payload: row.payload,
   ...(row.sending !== null && { sending: JSON.parse(row.sending) as SendingSettings }),
   isPaused: Boolean(row.paused),
   status:
@@ -110,6 +111,7 @@ export const webhookColumns = (webhook: Webhook) => ({
   headers: (webhook.headers?.sealed ?? null) as string | null,
   disableOnGone: webhook.disableOnGone ? 1 : 0,
   ordering: webhook.ordering,
+  payload: webhook.payload,
   sending: webhook.sending ? JSON.stringify(webhook.sending) : null,
   paused: webhook.isPaused ? 1 : 0,
   ...statusColumns(webhook.status),

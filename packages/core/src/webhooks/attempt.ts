@@ -198,12 +198,13 @@ const isStored = (
  * give a reason for a change.
  */
 function healthDecider(
-  { clock, ids, policy, random }: Platform,
+  platform: Platform,
   { delivery, webhook: claimed }: ClaimedDelivery,
   outcome: Outcome,
   now: Instant,
   recent: RecentAttempts,
 ): AttemptRecord['decideHealth'] {
+  const { clock, policy, random } = platform
   const { circuit } = claimed.health
   const isGone = outcome.kind === 'refused' && outcome.statusCode === 410
   const mustReport = circuit.kind === 'open' || isGone
@@ -223,12 +224,12 @@ function healthDecider(
   if (!isWorthALook) return undefined
   return (webhook) => {
     const decision = decide(webhook)
-    return decision && updateOf(ids, webhook, decision, attempt, now)
+    return decision && updateOf(platform, webhook, decision, attempt, now)
   }
 }
 
 function updateOf(
-  ids: Platform['ids'],
+  platform: Platform,
   webhook: Webhook,
   decision: HealthDecision,
   attempt: WebhookAttempt,
@@ -241,7 +242,7 @@ function updateOf(
   const payloads = eventsOf(webhook, decision, attempt, now)
   return payloads.length === 0
     ? { change }
-    : { change, outgoing: toOthers(ids, webhook, payloads, now) }
+    : { change, outgoing: toOthers(platform, webhook, payloads, now) }
 }
 
 /** The events of a decision. A failed report makes none. */
@@ -285,23 +286,25 @@ function eventsOf(
 }
 
 function exhaustedOutgoing(
-  { ids }: Platform,
+  platform: Platform,
   { delivery, webhook }: ClaimedDelivery,
   outcome: Outcome,
   now: Instant,
 ): AttemptRecord['outgoing'] {
   const payload = exhaustedEvent(delivery, outcome, now)
-  return payload && toOthers(ids, webhook, [payload], now)
+  return payload && toOthers(platform, webhook, [payload], now)
 }
 
 /** Events for the project's other webhooks. */
 const toOthers = (
-  ids: Platform['ids'],
+  { ids, publicUrl }: Platform,
   { id, projectId }: Webhook,
   payloads: readonly EventPayload[],
   now: Instant,
 ): Omit<Outgoing, 'claim'> => ({
-  events: payloads.map((payload) => freezeEvent(payload, ids.next(), projectId, now)),
+  events: payloads.map((payload) =>
+    freezeEvent(payload, ids.next(), projectId, now, publicUrl?.()),
+  ),
   nextDeliveryId: () => ids.next(),
   notTo: id,
 })

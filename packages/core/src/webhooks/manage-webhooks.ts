@@ -204,17 +204,22 @@ export type TestEventInput = WebhookRef & {
 }
 
 export const sendTestEvent =
-  (d: Changing & Needs<'eventNews' | 'deliverySender'>) =>
+  (d: Changing & Needs<'eventNews' | 'deliverySender' | 'publicUrl'>) =>
   ({ projectId, webhookId, event: name = 'webhook.test' }: TestEventInput) =>
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
       if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
       const payload =
         name === 'webhook.test' ? { event: name, data: { webhookId } } : sampleEvent(name)
-      const frozen = freezeEvent(payload as EventPayload, d.ids.next(), projectId, d.clock.now())
+      const frozen = freezeEvent(
+        payload as EventPayload,
+        d.ids.next(),
+        projectId,
+        d.clock.now(),
+        d.publicUrl?.(),
+      )
       // A sample belongs to no agent and no message.
-      const { id, body, createdAt } = frozen
-      const event = { id, projectId, name, body, createdAt }
+      const { agentId: _, messageId: __, sessionId: ___, metadata: ____, ...event } = frozen
       const admission = d.deliverySender.admit()
       const { delivery, claims } = yield* existing(
         d.storage.deliveries.publishTo(webhookId, event, d.ids.next(), admission),

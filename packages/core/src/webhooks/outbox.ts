@@ -4,7 +4,9 @@ import type { Platform } from '../platform.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Admission, DeliverySender } from './delivery-sender.js'
 
-type Outbox = Pick<Platform, 'clock' | 'ids'> & { readonly deliverySender: DeliverySender }
+type Outbox = Pick<Platform, 'clock' | 'ids' | 'publicUrl'> & {
+  readonly deliverySender: DeliverySender
+}
 
 /** The claim is the delivery sender's admission: `take` gets it back after the commit. */
 type OutgoingEvents = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
@@ -14,15 +16,16 @@ type OutgoingEvents = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
  * them.
  */
 export function outgoingOf(
-  { clock, ids, deliverySender }: Outbox,
+  { clock, ids, publicUrl, deliverySender }: Outbox,
   payloads: readonly EventPayload[],
   projectId: string,
   trace?: TraceContext,
 ): OutgoingEvents {
   const claim = deliverySender.admit()
   const now = clock.now()
+  const serviceUrl = publicUrl?.()
   const events = payloads.map((payload) => {
-    const event = freezeEvent(payload, ids.next(), projectId, now)
+    const event = freezeEvent(payload, ids.next(), projectId, now, serviceUrl)
     return trace ? { ...event, trace } : event
   })
   return {

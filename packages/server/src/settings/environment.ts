@@ -103,7 +103,7 @@ export const environment = z.object({
     SECRET,
   ),
   SERVICE_PUBLIC_URL: optional(
-    'URL at which others reach this server. Agents receive it for their callbacks, and events for links to questions.',
+    'URL at which others reach this server. Agents receive it for their callbacks, and events for links to questions and in thin bodies.',
     value.publicUrl,
     'an http: or https: URL without query and fragment',
   ),

@@ -33,6 +33,7 @@ import { modelSuite } from './messages/model-check.js'
 import { ownersSuite } from './service/owners.js'
 import { orderModelSuite } from './deliveries/order-model.js'
 import { outboxSuite } from './deliveries/outbox.js'
+import { thinBodiesSuite } from './deliveries/thin-bodies.js'
 import { pagingSuite } from './service/paging.js'
 import { pastRunsSuite } from './messages/past-runs.js'
 import { portalsSuite } from './service/portals.js'
@@ -89,6 +90,7 @@ const suites = {
   },
   deliveries: {
     'the outbox': outboxSuite,
+    'thin bodies': thinBodiesSuite,
     'the log of events': eventLogSuite,
     'listeners of the log': eventListenersSuite,
     'the receivers of an event': subscriptionsSuite,

@@ -60,7 +60,7 @@ import {
 } from './memory-delivery-rows.js'
 import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
-import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
+import { claimDelivery, eventBodyOf, publish, publishOne } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
 import { appendCount } from './memory-counts.js'
@@ -159,7 +159,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   get(projectId: string, deliveryId: string): DeliveryDetail | undefined {
     const row = this.#memory.deliveries.get(deliveryId)
     if (row?.delivery.projectId !== projectId) return undefined
-    return { delivery: row.delivery, body: bodyOf(this.#memory, row), attempts: row.attempts }
+    return { delivery: row.delivery, body: row.body, attempts: row.attempts }
   }
 
   list(filter: DeliveryFilter, page: PageOf): Page<WebhookDelivery> {
@@ -250,7 +250,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   erasePrincipal({ projectId, endUserId, countOnly, now, audit }: PrincipalStep): ErasedDeliveries {
     const erased = this.#rows()
       .filter(({ delivery }) => delivery.projectId === projectId)
-      .filter((row) => isForEndUser(bodyOf(this.#memory, row), endUserId))
+      .filter((row) => isForEndUser(eventBodyOf(this.#memory, row), endUserId))
       .map(({ delivery }) => delivery)
     if (!countOnly) {
       for (const delivery of erased) this.#releaseProbe(delivery, now)

@@ -1,6 +1,7 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
   orderKeyOf,
+  ownBody,
   subscribesTo,
   newDeliveryClaim,
   isHook,
@@ -87,6 +88,7 @@ const newDelivery = (
     state,
     createdAt: event.createdAt,
   },
+  body: ownBody(webhook, event) ?? event.body,
   token: 0,
   attempts: [],
 })
@@ -114,12 +116,12 @@ export function claimDelivery(
     delivery,
     lease: { token: row.token, until },
     webhook,
-    body: bodyOf(memory, row),
+    body: row.body,
     ...(trace && { trace }),
   }
 }
 
-export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
+export const eventBodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
   memory.events.get(delivery.eventId)?.body ?? ''
 
 /** Deletes hooks with their deliveries. */

@@ -96,6 +96,7 @@ export type DeliveryRow = {
   /** The newest recovery that made the delivery due, and the number of attempts before that. */
   recovery?: { readonly id: string; readonly attempts: number }
   delivery: WebhookDelivery
+  readonly body: string
   token: number
   readonly attempts: DeliveryAttempt[]
 }

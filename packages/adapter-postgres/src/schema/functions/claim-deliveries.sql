@@ -40,6 +40,6 @@ begin
       from (select distinct webhook_seq, due_at from claimed) c
       where w.seq = c.webhook_seq and w.seq in (select p.seq from probed p))
     select c.seq, c.id, c.project_id, c.webhook_seq, e.id, e.name, c.attempt_count, c.step,
-      c.resume_at, c.lease, c.order_key, c.created_at, e.body, e.trace, c.was_due_at
+      c.resume_at, c.lease, c.order_key, c.created_at, coalesce(c.body, e.body), e.trace, c.was_due_at
     from claimed c join agent_messaging.events e on e.seq = any(array[c.event_seq]);
 end $$;

@@ -188,6 +188,7 @@ create table webhooks (
   headers text,
   disable_on_gone integer not null,
   ordering text not null,
+  payload text not null,
   sending text,
   paused integer not null,
   disabled_at integer,
@@ -279,6 +280,8 @@ create table deliveries (
   finished_at integer,
   cancelled_reason text,
   order_key text,
+  -- Null: the body of the event.
+  body text,
   -- The newest recovery that made the delivery due, and the number of attempts before that.
   recovery_seq integer,
   recovery_attempts integer,

@@ -9,7 +9,7 @@ export type AuditedRow = Partial<
   Pick<Agent, 'name' | 'desiredState' | 'concurrency' | 'maxAttempts' | 'maxQueued'> &
     Pick<
       Webhook,
-      'description' | 'url' | 'events' | 'ordering' | 'isPaused' | 'status' | 'sending'
+      'description' | 'url' | 'events' | 'ordering' | 'payload' | 'isPaused' | 'status' | 'sending'
     > &
     Pick<ApiKey, 'permissions'>
 > & { readonly title?: string; readonly isReadOnly?: boolean; readonly sendLimits?: SendLimits }
@@ -26,6 +26,7 @@ const VALUES: Readonly<Record<string, (row: AuditedRow) => unknown>> = {
   url: ({ url }) => url && originOf(url),
   events: ({ events }) => events,
   ordering: ({ ordering }) => ordering,
+  payload: ({ payload }) => payload,
   paused: ({ isPaused }) => isPaused,
   enabled: ({ status }) => status && status.kind === 'enabled',
   maxConcurrency: ({ sending }) => sending?.maxConcurrency,

@@ -16,15 +16,18 @@ const GROUP = new RegExp(`^${WORD}(\\.${WORD})*\\.\\*$`)
 const OWN = /^(?:message|agent|webhook|delivery)\./
 const OWN_NAMES: ReadonlySet<string> = new Set(LOGGED_EVENTS)
 
+/** True for an event of a host. */
+export const isPublished = (name: string): boolean => !OWN.test(name)
+
 /** Accepts a type that a host can publish. */
 export function eventTypeRule(type: unknown): Rule {
   if (type === undefined) return IS_REQUIRED
   if (typeof type !== 'string' || !TYPE.test(type))
     return 'must be words of letters, digits, _ and -, with dots between them, such as order.paid'
   if (isLonger(type, MAX_EVENT_TYPE)) return `must have at most ${MAX_EVENT_TYPE} characters`
-  return OWN.test(type)
-    ? 'must not begin with message., agent., webhook. or delivery.: these are events of the service'
-    : undefined
+  return isPublished(type)
+    ? undefined
+    : 'must not begin with message., agent., webhook. or delivery.: these are events of the service'
 }
 
 /** Accepts the name of any event. */

@@ -143,6 +143,8 @@ export type WebhookEvent = FilteredEvent & {
   readonly messageId?: string
   readonly name: string
   readonly body: string
+  /** The address of the service, for thin bodies. Not stored. */
+  readonly serviceUrl?: string
   /** The trace context of the request that caused the event. */
   readonly trace?: TraceContext
   readonly createdAt: Instant
@@ -162,12 +164,13 @@ export type EventOf<N extends EventName> = Extract<EventPayload, { readonly even
   readonly createdAt: string
 }
 
-/** Creates the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
+/** Creates the bytes of all deliveries with full bodies: `{"event","id","createdAt","data"}`. */
 export function freezeEvent(
   payload: EventPayload,
   id: string,
   projectId: string,
   now: Instant,
+  serviceUrl?: string,
 ): WebhookEvent {
   const body = JSON.stringify({
     event: payload.event,
@@ -183,6 +186,8 @@ export function freezeEvent(
     name: payload.event,
     body,
     createdAt: now,
+    data,
+    ...(serviceUrl !== undefined && { serviceUrl }),
     ...(agentId !== undefined && { agentId }),
     ...(messageId !== undefined && { messageId }),
     ...(sessionId !== undefined && { sessionId }),

@@ -29,6 +29,8 @@ export type FilteredEvent = {
   readonly agentId?: string
   readonly sessionId?: string
   readonly metadata?: JsonObject
+  /** The data of the body. Not stored with a field of its own. */
+  readonly data?: object
 }
 
 /** Returns true if the webhook with this filter gets the event. */

@@ -18,6 +18,10 @@ import { readyToProbe, untried, type WebhookHealth } from './webhook-health.js'
 const ORDERINGS = ['none', 'session'] as const
 type Ordering = (typeof ORDERINGS)[number]
 
+/** `thin`: the body of a delivery has ids and a URL instead of the data. */
+const PAYLOADS = ['full', 'thin'] as const
+type Payload = (typeof PAYLOADS)[number]
+
 /** A registered receiver. */
 export type Webhook = KeptSettings & {
   readonly id: string
@@ -71,6 +75,11 @@ export type WebhookSettings = SendingChange & {
    * change applies to the next event.
    */
   readonly ordering?: Ordering | undefined
+  /**
+   * `thin`: the body has the ids and the URL of the event instead of its data. Default: `full`. A
+   * change applies to the next event.
+   */
+  readonly payload?: Payload | undefined
   /** True keeps all deliveries and sends nothing. Default: false. */
   readonly paused?: boolean | undefined
 }
@@ -153,6 +162,15 @@ export const ownSettings = {
       '`session`: the deliveries of one session keep the order of their events. A change applies ' +
       'to the next event.',
   },
+  payload: {
+    type: 'string',
+    enum: PAYLOADS,
+    default: 'full',
+    label: 'send the ids and the URL of each event instead of its data',
+    description:
+      '`thin`: the body has the ids and the URL of the event instead of its data. A change ' +
+      'applies to the next event.',
+  },
   paused: {
     type: 'boolean',
     default: false,
@@ -170,6 +188,7 @@ export const newWebhook = (
   ...given,
   disableOnGone: false,
   ordering: 'none',
+  payload: 'full',
   isPaused: false,
   status: { kind: 'enabled' },
   health: untried,

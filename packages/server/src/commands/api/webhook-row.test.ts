@@ -12,6 +12,7 @@ const webhook = (changes: Partial<Webhook>): Webhook => ({
   events: ['*'],
   disableOnGone: false,
   ordering: 'none',
+  payload: 'full',
   paused: false,
   enabled: true,
   consecutiveFailures: 0,
