@@ -55,8 +55,8 @@ async function followLog(client: Client, post: Post, options: ForwardOptions) {
   const { events = ['*'], filter, after = await logEnd(client) } = options
   console.log(`Waiting for the events after ${after}`)
   for await (const { cursor, event } of client.events.follow({ after })) {
-    const data: object = event.data
-    if (!subscribesTo(events, event.event) || !matchesFilter(filter, data)) continue
+    if (!subscribesTo(events, event.event) || !matchesFilter(filter, subjectOf(event.data)))
+      continue
     for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       const outcome = await post(event)
       const isAccepted = outcome.kind === 'accepted'
@@ -67,6 +67,12 @@ async function followLog(client: Client, post: Post, options: ForwardOptions) {
       await delay(pauseMs)
     }
   }
+}
+
+/** A published event can have any value under this name. */
+function subjectOf(data: object): { readonly sessionId?: string } {
+  const { sessionId }: { readonly sessionId?: unknown } = data
+  return typeof sessionId === 'string' ? data : { ...data, sessionId: '' }
 }
 
 const resultOf = (outcome: Outcome) =>
