@@ -94,6 +94,7 @@ export function storageOf({
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),
     audit: storeOf('audit', storage.audit),
+    eventTypes: storeOf('eventTypes', storage.eventTypes),
     portals: storeOf('portals', storage.portals),
     counts: storeOf('counts', storage.counts),
     lastMove: storage.lastMove ?? 0,

@@ -7,6 +7,7 @@ import { type HttpDeps, type HttpOptions, withDefaults } from './options.js'
 import { agentChangeRoutes, agentRoutes } from './routes/agents.js'
 import { auditRoutes } from './routes/audit-log.js'
 import { deliveryRoutes } from './routes/deliveries.js'
+import { eventTypeRoutes } from './routes/event-types.js'
 import { eventRoutes } from './routes/events.js'
 import { inputPageRoutes } from './routes/input-page.js'
 import { inputRoutes } from './routes/inputs.js'
@@ -47,6 +48,7 @@ const ROUTES = [
   rotationRoutes,
   deliveryRoutes,
   eventRoutes,
+  eventTypeRoutes,
   recoveryRoutes,
   retryRoutes,
   recoveryDecisionRoutes,

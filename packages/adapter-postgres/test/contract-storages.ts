@@ -44,6 +44,7 @@ const TABLES = [
   'recoveries',
   'audit_log',
   'portal_sessions',
+  'event_types',
   'projects',
   'count_entries',
   'counts',

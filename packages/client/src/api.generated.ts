@@ -1137,26 +1137,8 @@ export interface components {
      *     }
      */
     readonly TestEvent: {
-      /**
-       * @description The event whose sample is sent. Its ids belong to nothing. Default: `webhook.test`.
-       * @enum {string|null}
-       */
-      readonly event?:
-        | 'message.responded'
-        | 'message.failed'
-        | 'message.cancelled'
-        | 'message.input_required'
-        | 'message.input_reminder'
-        | 'message.input_received'
-        | 'agent.started'
-        | 'agent.stopped'
-        | 'agent.error'
-        | 'webhook.failing'
-        | 'webhook.recovered'
-        | 'webhook.disabled'
-        | 'delivery.exhausted'
-        | 'webhook.test'
-        | null
+      /** @description The event whose sample is sent, or an event type that has an example. The ids of a sample belong to nothing. Default: `webhook.test`. */
+      readonly event?: string | null
     }
     readonly Delivery: {
       /**
@@ -1993,6 +1975,94 @@ export interface components {
       /** Format: uuid */
       readonly webhookId: string
     }
+    /**
+     * @example {
+     *       "description": "A customer paid an order",
+     *       "group": "Orders",
+     *       "visible": true
+     *     }
+     */
+    readonly EventTypeSettings: {
+      readonly description?: string | null
+      /** @description Types with the same group stand together. */
+      readonly group?: string | null
+      /**
+       * @description JSON Schema of `data`, at most 64 KiB, with the keywords of the schemas of questions.
+       * @example {
+       *       "type": "object",
+       *       "required": [
+       *         "orderId"
+       *       ]
+       *     }
+       */
+      readonly schema?: JsonObject | null
+      /**
+       * @description A `data` that matches the schema, at most 64 KiB.
+       * @example {
+       *       "orderId": "o-17"
+       *     }
+       */
+      readonly example?: JsonObject | null
+      /** @description Marks the type. Its events work as before. Initially false. */
+      readonly deprecated?: boolean | null
+      /** @description Shows the type to customers in the portal. Initially false. */
+      readonly visible?: boolean | null
+    }
+    readonly EventTypeDefinition: {
+      readonly name: string
+      /**
+       * @description The operator defines the types of the `installation`, for all projects.
+       * @enum {string}
+       */
+      readonly definedBy: 'service' | 'installation' | 'project'
+      readonly description?: string
+      /** @description Types with the same group stand together. */
+      readonly group?: string
+      /** @description Marks the type. Its events work as before. Initially false. */
+      readonly deprecated: boolean
+      /** @description Shows the type to customers in the portal. Initially false. */
+      readonly visible: boolean
+      /**
+       * Format: date-time
+       * @description Present with `updatedAt` unless the service defines it.
+       */
+      readonly createdAt?: string
+      /** Format: date-time */
+      readonly updatedAt?: string
+      /** @description JSON Schema of `data`, at most 64 KiB, with the keywords of the schemas of questions. */
+      readonly schema?: JsonObject
+      /** @description A `data` that matches the schema, at most 64 KiB. */
+      readonly example?: JsonObject
+    }
+    readonly ListedEventTypePage: {
+      readonly data: readonly components['schemas']['ListedEventType'][]
+      /** @description Send it as `?cursor=`. Null on the last page. */
+      readonly nextCursor: string | null
+    }
+    /** @description A type without its schema and its example. */
+    readonly ListedEventType: {
+      readonly name: string
+      /**
+       * @description The operator defines the types of the `installation`, for all projects.
+       * @enum {string}
+       */
+      readonly definedBy: 'service' | 'installation' | 'project'
+      readonly description?: string
+      /** @description Types with the same group stand together. */
+      readonly group?: string
+      /** @description Marks the type. Its events work as before. Initially false. */
+      readonly deprecated: boolean
+      /** @description Shows the type to customers in the portal. Initially false. */
+      readonly visible: boolean
+      /**
+       * Format: date-time
+       * @description Present with `updatedAt` unless the service defines it.
+       */
+      readonly createdAt?: string
+      /** Format: date-time */
+      readonly updatedAt?: string
+      readonly hasExample: boolean
+    }
     /** @enum {string} */
     readonly ResponseClass: '2xx' | '3xx' | '4xx' | '5xx' | 'none'
     /**
@@ -2147,6 +2217,7 @@ export interface components {
       | 'project:events'
       | 'project:publish'
       | 'project:portals'
+      | 'project:types'
       | 'project:audit'
       | 'project:erase'
       | 'project:admin'
@@ -2363,6 +2434,8 @@ export interface components {
       | 'recovery.started'
       | 'recovery.cancelled'
       | 'recovery.continued'
+      | 'event_type.saved'
+      | 'event_type.deleted'
       | 'portal.created'
       | 'portal.ended'
       | 'session.erased'
@@ -2382,11 +2455,14 @@ export interface components {
     readonly AuditEntry: {
       /** Format: uuid */
       readonly id: string
-      /** Format: uuid */
+      /**
+       * Format: uuid
+       * @description The nil UUID for an event type of the installation.
+       */
       readonly projectId: string
       readonly actor: components['schemas']['Actor']
       readonly action: components['schemas']['AuditAction']
-      /** @description The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name. */
+      /** @description The id of the row that changed. For an erased session its agent, for an erased principal the project, for an event type and a downloaded list its name. */
       readonly targetId: string
       /** @description The name that the agent, webhook, key, portal link or project had. */
       readonly targetName?: string

@@ -1,5 +1,6 @@
 import { asker } from './ask.js'
 import { agentsOf, sessionsOf } from './agents.js'
+import { eventTypesOf } from './event-types.js'
 import { eventsOf } from './events.js'
 import { type ClientOptions, createHttp, type Http, pathsBelow, segment } from './http.js'
 import { messagesOf } from './messages.js'
@@ -52,6 +53,7 @@ export function createClient(options: ClientOptions) {
     webhooks: webhooksOf(http),
     deliveries: deliveriesOf(http),
     events: eventsOf(http),
+    eventTypes: eventTypesOf(http, '/v1/event-types'),
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
@@ -128,6 +130,8 @@ function projectsOf(http: Http) {
     /** Returns what waits, fails and was used in each project, the failing ones first. */
     overview: (page?: PageInput): List<ProjectOverview> =>
       listOf(http, '/v1/operator/projects', page),
+    /** The types of events that all projects have. */
+    eventTypes: eventTypesOf(http, '/v1/operator/event-types'),
     /** The changes of all projects, or of one. */
     auditLog: (
       filter?: AuditFilter & PageInput & { readonly projectId?: string },

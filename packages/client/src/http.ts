@@ -25,7 +25,7 @@ type Credential =
     }
 
 type Call = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: object | undefined
   readonly body?: unknown

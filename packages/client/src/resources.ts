@@ -80,6 +80,12 @@ export type NewRetry = Schemas['NewRetry']
 export type Recovery = Schemas['Recovery']
 export type TestEvent = Schemas['TestEvent']
 
+/** What a put of an event type says. A field that is absent is removed. */
+export type EventTypeSettings = Schemas['EventTypeSettings']
+/** A type of the catalogue. */
+export type EventTypeDefinition = Schemas['EventTypeDefinition']
+export type ListedEventType = Schemas['ListedEventType']
+
 export type Project = Schemas['Project']
 export type ProjectOverview = Schemas['ProjectOverview']
 /** Null removes the own limits. */

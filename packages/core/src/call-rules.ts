@@ -4,7 +4,6 @@ import { MESSAGE_STATES } from './domain/messages/message.js'
 import { broken, IS_REQUIRED, type Invalid, type Rule } from './domain/values/input-rules.js'
 import { isStorableText } from './domain/values/json.js'
 import { valueRule } from './domain/values/setting.js'
-import { LOGGED_EVENTS } from './domain/webhooks/event.js'
 import { eventNameRule } from './domain/webhooks/event-name.js'
 import { recoverySettings } from './domain/webhooks/recovery.js'
 import type { MessagingService } from './messaging-service.js'
@@ -164,7 +163,7 @@ const CHECKS: Grouped = {
     finishRotation: WEBHOOK,
     get: WEBHOOK,
     list: PROJECT,
-    sendTestEvent: { ...WEBHOOK, event: oneOf(LOGGED_EVENTS) },
+    sendTestEvent: { ...WEBHOOK, event: optional(eventNameRule) },
   },
   deliveries: {
     get: DELIVERY,
@@ -191,6 +190,12 @@ const CHECKS: Grouped = {
     list: PROJECT,
   },
   events: { read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER } },
+  eventTypes: {
+    put: { projectId: TEXT, name: ID },
+    delete: { projectId: TEXT, name: ID },
+    get: { projectId: TEXT, name: ID },
+    list: { projectId: TEXT },
+  },
   principals: { count: END_USER, erase: { ...END_USER, ...FORCE } },
   projects: {
     create: {},

@@ -110,6 +110,13 @@ export {
   deliveryStatusOf,
   type RetryPolicy,
 } from './domain/webhooks/delivery.js'
+export {
+  DEFINERS,
+  eventTypeSettings,
+  type EventType,
+  type EventTypeSettings,
+  type ListedEventType,
+} from './domain/webhooks/event-type.js'
 export { LOGGED_EVENTS } from './domain/webhooks/event.js'
 export { eventNameRule, subscriptionRule } from './domain/webhooks/event-name.js'
 export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'

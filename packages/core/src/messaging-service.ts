@@ -24,6 +24,7 @@ import type { ListInput, PageInput } from './domain/values/page-rules.js'
 import type { HookOfMessage } from './domain/messages/message-hook.js'
 import type { Message } from './domain/messages/message.js'
 import type { MessageRun } from './domain/messages/past-run.js'
+import type { EventType, ListedEventType } from './domain/webhooks/event-type.js'
 import type { SubscribableEvent } from './domain/webhooks/event.js'
 import type { ReadWebhook, Webhook } from './domain/webhooks/webhook.js'
 import type {
@@ -99,6 +100,12 @@ import type {
   WebhookRef,
   TestEventInput,
 } from './webhooks/manage-webhooks.js'
+import type {
+  EventTypeOwner,
+  EventTypeRef,
+  PutEventTypeError,
+  PutEventTypeInput,
+} from './webhooks/event-types.js'
 import type { ListenInput } from './webhooks/event-listener.js'
 import type { Listening } from './webhooks/event-listeners.js'
 import type { EventsOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
@@ -124,6 +131,7 @@ export interface MessagingService {
   readonly deliveries: DeliveryCalls
   readonly recoveries: RecoveryCalls
   readonly events: EventCalls
+  readonly eventTypes: EventTypeCalls
   readonly principals: PrincipalCalls
   readonly projects: ProjectCalls
   readonly keys: KeyCalls
@@ -440,6 +448,21 @@ interface EventCalls {
    * the oldest event. Throws `invalid`, or `unavailable` after the stop.
    */
   on<N extends SubscribableEvent>(input: ListenInput<N>): Listening
+}
+
+/** The catalogue of events. Without `projectId`: the types of the installation. */
+interface EventTypeCalls {
+  /**
+   * Stores a type in place of the earlier one with its name. Fails if the example does not match the
+   * schema, and if the installation has the name of a project's type.
+   */
+  put(input: PutEventTypeInput): AnswerOf<EventType, PutEventTypeError>
+  /** Deletes a type. Webhooks that subscribe to its name stay as they are. */
+  delete(ref: EventTypeRef & ByActor): Answer<void, Refusal<'event_type_not_found'>>
+  /** Returns a type of the service, of the installation or of the project. */
+  get(ref: EventTypeRef): Answer<EventType, Refusal<'event_type_not_found'>>
+  /** Lists all types, without their schemas and examples: those of the service, then by name. */
+  list(input: EventTypeOwner): Answer<Page<ListedEventType>>
 }
 
 interface PrincipalCalls {

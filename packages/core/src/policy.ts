@@ -22,6 +22,8 @@ export type Policy = {
    * or an error (`reject`). In another session the key always returns the error.
    */
   readonly onKeyMismatch: 'reuse' | 'reject'
+  /** Refuses events to publish whose type is not in the catalogue, or whose data does not match. */
+  readonly strictEventTypes: boolean
   readonly sendQueue: SendQueuePolicy
   readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
@@ -123,6 +125,7 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
+  strictEventTypes: false,
   sendQueue: { maxWaitMs: 2_000, maxWaiting: 5_000, maxBytes: 64 * 1024 * 1024 },
   stream: {
     bufferLength: 64 * 1024,

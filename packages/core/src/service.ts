@@ -110,10 +110,8 @@ export function createService(options: ServiceOptions): MessagingService {
     webhooks: webhooks.webhooks,
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
-    events: {
-      read: webhooks.events.read,
-      on: (input) => valueOf(webhooks.events.on(input)),
-    },
+    events: { ...webhooks.events, on: (input) => valueOf(webhooks.events.on(input)) },
+    eventTypes: webhooks.eventTypes,
     policy: platform.policy,
     host: {
       ...operations.host,

@@ -9,6 +9,7 @@ import type {
 } from '@org/agent-messaging-core'
 import {
   agentSettings,
+  eventTypeSettings,
   apiKeySettings,
   recoverySettings,
   retrySettings,
@@ -32,6 +33,8 @@ import {
   shownWebhook,
   webhookSettings,
   withIso,
+  type EventType,
+  type ListedEventType,
   type Settings,
   type ShownStreamEvent,
   type WebhookView,
@@ -253,6 +256,12 @@ export const CALLS = {
   events: {
     read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },
   },
+  eventTypes: {
+    put: { fields: { ...fieldsOf(eventTypeSettings), ...actor, name: true }, shown: shownType },
+    delete: { fields: { ...actor, name: true } },
+    get: { fields: { name: true }, shown: shownType },
+    list: { fields: {}, shown: (type: ListedEventType) => withIso(type) },
+  },
   principals: {
     count: { fields: endUser },
     erase: { fields: { ...endUser, ...actor, force: true } },
@@ -298,6 +307,10 @@ type CountsShape<Call extends 'stats' | 'failures'> = {
   readonly fields: Fields
   readonly shown: (counted: Awaited<ReturnType<MessagingService[Call]>>) => unknown
   readonly step: string | undefined
+}
+
+function shownType(type: EventType) {
+  return withIso(type)
 }
 
 function shownStream(stream: AnswerStream | undefined): MessageStream | undefined {

@@ -7,6 +7,7 @@ import { addDeliveries } from './commands/api/deliveries.js'
 import { addRecoveries } from './commands/api/recoveries.js'
 import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/api/erase.js'
+import { addEventTypes } from './commands/api/event-types.js'
 import { addEvents } from './commands/api/events.js'
 import { addKeys } from './commands/api/keys.js'
 import { addListen } from './commands/listen.js'
@@ -68,6 +69,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addInputs(program)
   addSessions(program)
   addEvents(program)
+  addEventTypes(program)
   addSend(program)
   addVerify(program)
   addErase(program)

@@ -9,7 +9,9 @@ import type {
   Failures,
   DeliveryDetail,
   EventLogPage,
+  EventTypeDefinition,
   FoundMessage,
+  ListedEventType,
   Message,
   MessageRun,
   Recovery,
@@ -69,6 +71,8 @@ type Shapes = {
   readonly foundMessage: Compared<Value<Messaging['messages']['search']>, FoundMessage>
   readonly runs: Compared<Value<Messaging['messages']['runs']>, readonly MessageRun[]>
   readonly events: Compared<Awaited<ReturnType<Messaging['events']['read']>>, EventLogPage>
+  readonly eventType: Compared<Value<Messaging['eventTypes']['get']>, EventTypeDefinition>
+  readonly listedType: Compared<Value<Messaging['eventTypes']['list']>, ListedEventType>
   readonly usage: Compared<Value<Messaging['usage']['get']>, Usage>
   readonly stats: Compared<Value<Messaging['stats']['get']>, Stats>
   readonly failures: Compared<Value<Messaging['failures']['get']>, Failures>

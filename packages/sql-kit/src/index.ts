@@ -62,6 +62,7 @@ export {
 } from './message-search.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'
+export { eventTypeStore } from './event-types.js'
 export { portalStore } from './portals.js'
 export { countedRecovery, recoveryStore, unsettledRecoveries } from './recoveries.js'
 export { deliveryLists, testedWebhook } from './redelivery.js'

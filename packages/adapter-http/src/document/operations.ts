@@ -83,6 +83,7 @@ const answerObject = (
 /** Descriptions of path parameters that are names, by the segment before them. */
 const names: Record<string, string> = {
   agents: 'The id or the name of the agent.',
+  'event-types': 'The name of the event type.',
   sessions: 'The `sessionId` of its messages.',
   principals: 'The `endUserId` of the end user.',
 }

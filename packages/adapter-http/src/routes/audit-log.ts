@@ -17,7 +17,7 @@ const anyValue = z.custom<Json>().meta({ shown: {} })
 const auditEntrySchema = z
   .object({
     id: uuid,
-    projectId: uuid,
+    projectId: uuid.describe('The nil UUID for an event type of the installation.'),
     actor: z
       .object({
         kind: actorKindSchema,
@@ -37,7 +37,7 @@ const auditEntrySchema = z
     targetId: z
       .string()
       .describe(
-        'The id of the row that changed. For an erased session its agent, for an erased principal the project, for a downloaded list its name.',
+        'The id of the row that changed. For an erased session its agent, for an erased principal the project, for an event type and a downloaded list its name.',
       ),
     targetName: z
       .string()

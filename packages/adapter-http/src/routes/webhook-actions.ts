@@ -1,10 +1,10 @@
-import { LOGGED_EVENTS, shownDelivery } from '@org/agent-messaging-core/host'
+import { shownDelivery } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { shown } from '../route.js'
-import { fieldsOf, nullAsAbsent, number, oneOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, number, text } from '../schemas.js'
 import { deliverySchema } from '../wire/delivery.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { webhookRoute, webhookSecret } from './webhooks.js'
@@ -22,10 +22,11 @@ const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta
 
 const testEvent = fieldsOf(
   nullAsAbsent({
-    event: oneOf(LOGGED_EVENTS)
+    event: text
       .optional()
       .describe(
-        'The event whose sample is sent. Its ids belong to nothing. Default: `webhook.test`.',
+        'The event whose sample is sent, or an event type that has an example. The ids of a sample ' +
+          'belong to nothing. Default: `webhook.test`.',
       ),
   }),
 ).meta({ id: 'TestEvent', examples: [{ event: 'message.responded' }] })

@@ -415,6 +415,18 @@ create table agent_messaging.portal_sessions (
 create index portal_sessions_project on agent_messaging.portal_sessions (project_id);
 create index portal_sessions_until on agent_messaging.portal_sessions (until);
 
+-- The types of events that people define. The project of the installation's types is the nil UUID.
+create table agent_messaging.event_types (
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  facts text not null,
+  schema text,
+  example text,
+  created_at bigint not null,
+  updated_at bigint not null,
+  primary key (project_id, name)
+);
+
 -- The header names of attempts repeat, so each list is stored once. Attempts hold the values.
 create table agent_messaging.header_names (
   seq bigint generated always as identity primary key,

@@ -42,6 +42,7 @@ const TABLES = [
   'recovery_leavers',
   'audit_log',
   'portal_sessions',
+  'event_types',
   'count_entries',
   'counts',
   'counting',

@@ -63,6 +63,7 @@ const HINTS: Readonly<Record<Permission, string>> = {
   'project:events': 'read the event log',
   'project:publish': 'publish events',
   'project:portals': 'make portal links',
+  'project:types': 'define event types',
   'project:audit': 'read the audit log',
   'project:erase': 'erase sessions and people',
   'project:admin': 'manage API keys',

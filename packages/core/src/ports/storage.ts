@@ -7,6 +7,7 @@ import type { CountsStore } from './counts-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { EventStore } from './event-store.js'
+import type { EventTypeStore } from './event-type-store.js'
 import type { MessageStore } from './message-store.js'
 import type { PortResult } from './port-result.js'
 import type { PortalStore } from './portal-store.js'
@@ -25,6 +26,7 @@ export interface Storage {
   readonly deliveries: DeliveryStore
   readonly recoveries: RecoveryStore
   readonly events: EventStore
+  readonly eventTypes: EventTypeStore
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore

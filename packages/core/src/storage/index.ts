@@ -113,6 +113,12 @@ export {
   type ResponseClass,
 } from '../domain/webhooks/recovery.js'
 export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/webhooks/sending.js'
+export {
+  INSTALLATION,
+  listedType,
+  type EventType,
+  type ListedEventType,
+} from '../domain/webhooks/event-type.js'
 export { matchesFilter } from '../domain/webhooks/webhook-filter.js'
 export {
   heldByProbe,
@@ -220,6 +226,7 @@ export type {
   SessionMemory,
   SessionsOf,
 } from '../ports/message-store.js'
+export type { EventTypeStore } from '../ports/event-type-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
 export type { RecoveryStore, RecoveryTask, Settlement } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
@@ -268,6 +275,16 @@ export {
   type AttemptRow,
   type DeliveryRow,
 } from './delivery-row.js'
+export {
+  EVENT_TYPE_COLUMNS,
+  eventTypeColumns,
+  LISTED_TYPE_COLUMNS,
+  oncePerName,
+  toEventType,
+  toListedType,
+  type EventTypeRow,
+  type ListedTypeRow,
+} from './event-type-row.js'
 export { LeaseTable, threadKeeper, type SharedLeases } from './lease-table.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export { changeConditions } from './message-conditions.js'

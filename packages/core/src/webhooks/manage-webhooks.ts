@@ -1,8 +1,7 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
 import { cutAnswer } from '../domain/webhooks/delivery.js'
-import { freezeEvent, type EventName, type EventPayload } from '../domain/webhooks/event.js'
-import { sampleEvent } from '../domain/webhooks/event-samples.js'
+import { freezeEvent, type EventPayload } from '../domain/webhooks/event.js'
 import { fail } from '../domain/values/fail.js'
 import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { given } from '../domain/values/given.js'
@@ -32,6 +31,7 @@ import {
   required,
   type Invalid,
 } from '../domain/values/input-rules.js'
+import { getEventType } from './event-types.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, sealedHeaders, secretRule, type WebhookChecks } from './check-webhook.js'
 import { chain, existing, type Chained } from '../pacing/chain.js'
@@ -199,8 +199,11 @@ export const finishRotation = (d: Changing & Needs<'deliverySender'>) => (ref: W
   )
 
 export type TestEventInput = WebhookRef & {
-  /** The event whose sample is sent. Default: `webhook.test`. */
-  readonly event?: EventName | undefined
+  /**
+   * The event whose sample is sent, or a type of the catalogue that has an example. Default:
+   * `webhook.test`.
+   */
+  readonly event?: string | undefined
 }
 
 export const sendTestEvent =
@@ -209,10 +212,10 @@ export const sendTestEvent =
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
       if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
-      const payload =
-        name === 'webhook.test' ? { event: name, data: { webhookId } } : sampleEvent(name)
+      const data =
+        name === 'webhook.test' ? { webhookId } : yield* await exampleOf(d, projectId, name)
       const frozen = freezeEvent(
-        payload as EventPayload,
+        { event: name, data } as EventPayload,
         d.ids.next(),
         projectId,
         d.clock.now(),
@@ -229,6 +232,15 @@ export const sendTestEvent =
       d.deliverySender.take(claims, admission)
       return ok(delivery)
     })
+
+const exampleOf = (d: Reading, projectId: string, name: string) =>
+  getEventType(d)({ projectId, name }).match(
+    ({ example }) => (example ? ok(example) : invalid('event', 'has no example in the catalogue')),
+    (error) =>
+      error.kind === 'event_type_not_found'
+        ? invalid('event', 'is not in the catalogue of event types')
+        : err(error),
+  )
 
 export const deleteWebhook =
   (d: Changing & Needs<'deliverySender' | 'maintenance'>) =>

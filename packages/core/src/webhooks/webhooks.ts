@@ -4,6 +4,8 @@ import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
 import { EventListeners } from './event-listeners.js'
+import { deleteEventType, getEventType, listEventTypes, putEventType } from './event-types.js'
+import { KnownTypes } from './known-types.js'
 import { EventReaders } from './event-readers.js'
 import { cancelDelivery, getDelivery, listDeliveries, redeliver } from './manage-deliveries.js'
 import {
@@ -32,7 +34,8 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const { shared } = platform
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
-  const context = { ...platform, maintenance, deliverySender, recoveryRunner }
+  const knownTypes = new KnownTypes(platform)
+  const context = { ...platform, maintenance, deliverySender, recoveryRunner, knownTypes }
   const eventReaders = new EventReaders(platform)
   const read = readEvents({ ...platform, eventReaders })
   const eventListeners = new EventListeners(platform, read)
@@ -53,6 +56,12 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       get: shared(readWebhook(context)),
       list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
+    },
+    eventTypes: {
+      put: putEventType(context),
+      delete: deleteEventType(context),
+      get: shared(getEventType(context)),
+      list: shared(listEventTypes(context)),
     },
     deliveries: {
       get: shared(getDelivery(context)),

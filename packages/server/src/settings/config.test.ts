@@ -211,6 +211,7 @@ describe('the configuration', () => {
     const { policy } = good({
       SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '0',
       SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
+      SERVICE_STRICT_EVENT_TYPES: 'on',
       SERVICE_RUN_TIMEOUT_MS: '2000',
       SERVICE_RUN_LEASE_MS: '1000',
       SERVICE_CALLBACK_TIMEOUT: '3d',
@@ -225,6 +226,7 @@ describe('the configuration', () => {
     expect(policy).toMatchObject({
       syncWaitMs: 0,
       onKeyMismatch: 'reject',
+      strictEventTypes: true,
       runLeaseMs: 1_000,
       headerPrefix: 'X-Acme',
     })

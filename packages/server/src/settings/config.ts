@@ -54,6 +54,7 @@ function configOf(env: Environment) {
 const policyOf = (env: Environment): Partial<Policy> => ({
   syncWaitMs: env.SERVICE_SYNC_MESSAGE_TIMEOUT_MS,
   onKeyMismatch: env.SERVICE_IDEMPOTENCY_MISMATCH,
+  strictEventTypes: env.SERVICE_STRICT_EVENT_TYPES === 'on',
   sendQueue: { ...defaultPolicy.sendQueue, maxWaitMs: env.SERVICE_SEND_QUEUE_MS },
   dispatch: {
     ...defaultPolicy.dispatch,

@@ -197,6 +197,11 @@ export const environment = z.object({
     'Response to an Idempotency-Key that is used again in its session with another body: the first message (`reuse`) or 422 (`reject`). In another session, always 422.',
     ...choice('reuse', 'reject'),
   ),
+  SERVICE_STRICT_EVENT_TYPES: preset(
+    'off',
+    'Refuses published events whose type is not in the catalogue, or whose data does not match its schema.',
+    ...choice('on', 'off'),
+  ),
   SERVICE_QUOTAS: preset('off', 'Keeps the limits of sends.', ...choice('on', 'off')),
   SERVICE_PROJECT_MESSAGES_PER_MINUTE: optional(
     'Most messages of a project per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',

@@ -36,6 +36,7 @@ import { outboxSuite } from './deliveries/outbox.js'
 import { thinBodiesSuite } from './deliveries/thin-bodies.js'
 import { pagingSuite } from './service/paging.js'
 import { pastRunsSuite } from './messages/past-runs.js'
+import { eventTypesSuite } from './service/event-types.js'
 import { portalsSuite } from './service/portals.js'
 import { readingSuite } from './messages/reading.js'
 import { recoveriesSuite } from './deliveries/recoveries.js'
@@ -117,6 +118,7 @@ const suites = {
     'agents that one process owns': ownersSuite,
     webhooks: webhooksSuite,
     'projects, API keys and settings': credentialsSuite,
+    'event types': eventTypesSuite,
     'sessions of customers': portalsSuite,
     'the audit log': auditSuite,
     'resealed secrets': resealSuite,

@@ -30,6 +30,7 @@ type StoreName =
   | 'agents'
   | 'credentials'
   | 'audit'
+  | 'eventTypes'
   | 'portals'
   | 'counts'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
@@ -50,6 +51,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),
   audit: unwrappedStore(storage.audit),
+  eventTypes: unwrappedStore(storage.eventTypes),
   portals: unwrappedStore(storage.portals),
   counts: unwrappedStore(storage.counts),
   moveTimes: async (report) => unwrap(await storage.moveTimes(report)),

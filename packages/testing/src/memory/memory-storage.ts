@@ -5,6 +5,7 @@ import { MemoryAgents } from './memory-agents.js'
 import { MemoryAudit } from './memory-audit.js'
 import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
+import { MemoryEventTypes } from './memory-event-types.js'
 import { MemoryEvents } from './memory-events.js'
 import { MemoryMessages } from './memory-messages.js'
 import { MemoryPortals } from './memory-portals.js'
@@ -37,6 +38,7 @@ type StoreName =
   | 'agents'
   | 'credentials'
   | 'audit'
+  | 'eventTypes'
   | 'portals'
   | 'counts'
 export type StorageMethod =
@@ -83,6 +85,7 @@ function openHandle(memory: Memory): MemoryStorage {
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),
     audit: asStore('audit', new MemoryAudit(memory), call),
+    eventTypes: asStore('eventTypes', new MemoryEventTypes(memory), call),
     portals: asStore('portals', new MemoryPortals(memory), call),
     counts: asStore('counts', new MemoryCounts(memory), call),
     get lastMove() {

@@ -19,6 +19,7 @@ import type {
   ListenStep,
   PastRun,
   PeoplePlace,
+  EventType,
   PortalSession,
   RecoveryTask,
   ResealedRows,
@@ -48,6 +49,8 @@ export type Memory = {
   readonly recoveries: Map<string, RecoveryRow>
   readonly auditLog: Map<string, AuditEntry>
   readonly portals: Map<string, { session: PortalSession; readonly digest: string }>
+  /** By project, which is `INSTALLATION` for the types of all, and by name. */
+  readonly eventTypes: Map<string, Map<string, EventType>>
   /** The counts of each commit that are not folded into rows yet. */
   readonly countEntries: Count[][]
   readonly countRows: CountRow[]
@@ -120,6 +123,7 @@ export const newMemory = (): Memory => ({
   recoveries: new Map(),
   auditLog: new Map(),
   portals: new Map(),
+  eventTypes: new Map(),
   countEntries: [],
   countRows: [],
   peoplePlace: { until: 0, after: '' },

@@ -258,7 +258,7 @@ create table event_listeners (
   owner text not null,
   owned_until integer not null,
   primary key (project_id, name)
-) strict, without rowid;
+) strict;
 
 -- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
 -- deliveries_due separates first attempts from retries, so that a claim finds either at once. Of
@@ -377,6 +377,18 @@ create table portal_sessions (
 ) strict;
 create index portal_sessions_project on portal_sessions (project_id);
 create index portal_sessions_until on portal_sessions (until);
+
+-- The types of events that people define. The project of the installation's types is the nil UUID.
+create table event_types (
+  project_id text not null,
+  name text not null,
+  facts text not null,
+  schema text,
+  example text,
+  created_at integer not null,
+  updated_at integer not null,
+  primary key (project_id, name)
+) strict;
 
 -- Attempts share few sets of header names, so each set is stored once. The values are one per line.
 create table header_names (seq integer primary key, names text not null unique) strict;

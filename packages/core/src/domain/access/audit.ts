@@ -44,6 +44,8 @@ export const AUDIT_ACTIONS = [
   'recovery.started',
   'recovery.cancelled',
   'recovery.continued',
+  'event_type.saved',
+  'event_type.deleted',
   'portal.created',
   'portal.ended',
   'session.erased',
@@ -70,7 +72,7 @@ export type AuditEntry = {
   /**
    * The id of the changed project, key, webhook, agent, recovery, portal session, message or
    * delivery. The agent's id for an erased session, and the project's id for an erased principal.
-   * The name of a downloaded list.
+   * The name of an event type or of a downloaded list.
    */
   readonly targetId: string
   /** The name that the agent, webhook, key, portal link or project had. */

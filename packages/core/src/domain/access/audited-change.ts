@@ -12,7 +12,13 @@ export type AuditedRow = Partial<
       'description' | 'url' | 'events' | 'ordering' | 'payload' | 'isPaused' | 'status' | 'sending'
     > &
     Pick<ApiKey, 'permissions'>
-> & { readonly title?: string; readonly isReadOnly?: boolean; readonly sendLimits?: SendLimits }
+> & {
+  readonly title?: string
+  readonly isReadOnly?: boolean
+  readonly deprecated?: boolean
+  readonly visible?: boolean
+  readonly sendLimits?: SendLimits
+}
 
 /** The values that an entry shows. No other value of a row gets into the log. */
 const VALUES: Readonly<Record<string, (row: AuditedRow) => unknown>> = {
@@ -29,6 +35,8 @@ const VALUES: Readonly<Record<string, (row: AuditedRow) => unknown>> = {
   payload: ({ payload }) => payload,
   paused: ({ isPaused }) => isPaused,
   enabled: ({ status }) => status && status.kind === 'enabled',
+  deprecated: ({ deprecated }) => deprecated,
+  visible: ({ visible }) => visible,
   maxConcurrency: ({ sending }) => sending?.maxConcurrency,
   requestsPerSecond: ({ sending }) => sending?.requestsPerSecond,
 }

@@ -2,27 +2,33 @@ import { isJsonObject, jsonProblem, type Json, type JsonObject } from '../values
 import { schemaCheck } from './schema-checks.js'
 import { SchemaWork, TooManySteps } from './schema-work.js'
 
-const MAX_LENGTH = 8 * 1024
 const MAX_DEPTH = 16
 
-/** Limits of a check: schemas in the schema, values in the answer, and steps. */
+/** Limits of a check: schemas in the schema, values in the checked value, and steps. */
 export type CheckLimits = {
+  /** Of the schema as JSON. */
+  readonly schemaLength: number
   readonly schemaNodes: number
   readonly values: number
   /** A step is one keyword, or one schema, for one value or key. */
   readonly steps: number
 }
 
-export const ANSWER_LIMITS: CheckLimits = { schemaNodes: 500, values: 1_000, steps: 1_000_000 }
+export const ANSWER_LIMITS: CheckLimits = {
+  schemaLength: 8 * 1024,
+  schemaNodes: 500,
+  values: 1_000,
+  steps: 1_000_000,
+}
 
 /** Returns why this is not a JSON Schema for answers, or undefined. */
 export function schemaProblem(schema: unknown, limits: CheckLimits): string | undefined {
   if (!isJsonObject(schema)) return 'has a schema that is not an object'
   const problem = jsonProblem(schema, MAX_DEPTH)
   if (problem !== undefined) return `has a schema that ${problem}`
-  if (JSON.stringify(schema).length > MAX_LENGTH)
-    return `has a schema with more than ${MAX_LENGTH} characters as JSON`
-  const wrong = shapeProblem(schema, limits.schemaNodes)
+  if (JSON.stringify(schema).length > limits.schemaLength)
+    return `has a schema with more than ${limits.schemaLength} characters as JSON`
+  const { wrong } = shapeOf(schema, limits.schemaNodes)
   return wrong === undefined ? undefined : `has a schema ${wrong}`
 }
 
@@ -50,13 +56,20 @@ export const valueProblem = (
   limits: CheckLimits,
 ): string | undefined => checkValue(schema, value, limits).problem
 
+type Checked = {
+  readonly problem: string | undefined
+  /** The keys from the value to the part that does not match. */
+  readonly at?: readonly string[] | undefined
+  readonly steps: number
+}
+
 /** Checks a value, and counts the steps. The schema can be older than today's limits. */
 export function checkValue(
   schema: JsonObject,
   value: Json,
   { schemaNodes, steps }: CheckLimits,
-): { readonly problem: string | undefined; readonly steps: number } {
-  const wrong = shapeProblem(schema, schemaNodes)
+): Checked {
+  const { wrong } = shapeOf(schema, schemaNodes)
   if (wrong !== undefined)
     return { problem: `cannot be checked, because the question has a schema ${wrong}`, steps: 0 }
   const work = new SchemaWork(steps)
@@ -65,7 +78,7 @@ export function checkValue(
     const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
     const where = place?.length ? ` at ${place.join('')}` : ''
     const problem = failed && `does not match the schema${where}: ${failed.says()}`
-    return { problem, steps: work.steps }
+    return { problem, at: failed?.at, steps: work.steps }
   } catch (error) {
     if (!(error instanceof TooManySteps)) throw error
     return { problem: `needs more than ${steps} steps to be checked`, steps: work.steps }
@@ -124,25 +137,28 @@ function schemasIn(keyword: string, value: Json): readonly Json[] | 'invalid' {
   return []
 }
 
+type Shape = { readonly nodes: number; readonly wrong?: string }
+
 /**
- * Returns why this is not a schema with at most `maxNodes` schemas in it, or undefined. The walk
- * ends at that number.
+ * Counts the schemas in a schema. `wrong` tells why this is not a schema with at most `maxNodes`
+ * of them. The walk ends there.
  */
-function shapeProblem(schema: Json, maxNodes: number): string | undefined {
+export function shapeOf(schema: Json, maxNodes: number): Shape {
   const found: Json[] = [schema]
+  const no = (wrong: string): Shape => ({ nodes: found.length, wrong })
   for (const node of found) {
-    if (found.length > maxNodes) return `with more than ${maxNodes} schema nodes`
+    if (found.length > maxNodes) return no(`with more than ${maxNodes} schema nodes`)
     if (typeof node === 'boolean') continue
-    if (!isJsonObject(node)) return INVALID
+    if (!isJsonObject(node)) return no(INVALID)
     for (const [keyword, value] of Object.entries(node)) {
-      if (REFUSED.has(keyword)) return `with ${keyword}, which is not supported`
+      if (REFUSED.has(keyword)) return no(`with ${keyword}, which is not supported`)
       const fits = Object.hasOwn(VALUES, keyword) ? VALUES[keyword] : undefined
       const schemas = schemasIn(keyword, value)
-      if (schemas === 'invalid' || fits?.(value) === false) return INVALID
+      if (schemas === 'invalid' || fits?.(value) === false) return no(INVALID)
       found.push(...schemas)
     }
   }
-  return undefined
+  return { nodes: found.length }
 }
 
 const INVALID = 'that is not valid'

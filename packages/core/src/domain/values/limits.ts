@@ -19,6 +19,8 @@ export type Limits = {
   readonly keysPerProject: number
   /** Portal links and sessions whose time has not passed. */
   readonly portalsPerProject: number
+  /** Also of the types of the installation. */
+  readonly eventTypesPerProject: number
 }
 
 export const defaultLimits: Limits = {
@@ -34,6 +36,7 @@ export const defaultLimits: Limits = {
   agentsPerProject: 1_000,
   keysPerProject: 1_000,
   portalsPerProject: 1_000,
+  eventTypesPerProject: 500,
 }
 
 /** Unicode code points of the `text` of a search. */

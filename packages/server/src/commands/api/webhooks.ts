@@ -1,16 +1,15 @@
 import type { NewWebhook, TestEvent, Webhook, WebhookChange } from '@org/agent-messaging-client'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
 import { sendsNow } from './deliveries.js'
 import { fieldTable, table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
-import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
-import { subscriptionRule, webhookSettings } from '@org/agent-messaging-core/host'
+import { eventNameRule, subscriptionRule, webhookSettings } from '@org/agent-messaging-core/host'
 import { schedule } from '../../settings/config-values.js'
 import { OperatorError } from '../../operator-error.js'
-import { duration, listed } from '../options.js'
+import { duration, listed, ruled } from '../options.js'
 import { settingOptions } from './setting-options.js'
 import { withSecret, type SecretOptions } from '../secret.js'
 
@@ -65,7 +64,7 @@ export function addWebhooks(program: Command): void {
     call: ({ client, options: { event } }: Invocation<TestEvent>, id) =>
       client.webhooks.test(id, given({ event })),
     text: ({ id }) => sendsNow('event', id),
-  }).addOption(new Option('--event <name>', 'event whose sample is sent').choices(EVENT_NAMES))
+  }).option('--event <name>', 'event or event type whose example is sent', ruled(eventNameRule))
   addRotate(webhooks)
   addFinishRotation(webhooks)
   addApiCommand(webhooks, 'delete <id>', {

@@ -358,7 +358,7 @@ export function auditSuite(it: StorageTest): void {
     const key = anApiKey({ name: 'ci' })
     const portal = aPortalSession({ title: 'Acme' })
     const project = aProject({ id: UNKNOWN_ID, name: 'shop' })
-    const { webhooks, agents, credentials, portals } = storage
+    const { webhooks, agents, credentials, eventTypes, portals } = storage
     await credentials.createProject(project, anAuditEntry({ actor }))
     const sendLimits = { project: { messagesPerMinute: 1, burst: 2 } }
     await credentials.updateProject(project.id, { sendLimits }, anAuditEntry({ actor }))
@@ -366,6 +366,10 @@ export function auditSuite(it: StorageTest): void {
     await credentials.revokeKey(PROJECT_ID, key.id, NOW, anAuditEntry({ actor }))
     await portals.create(portal, 'cd'.repeat(32), 1, anAuditEntry({ actor }))
     await portals.end(PROJECT_ID, portal.id, NOW, anAuditEntry({ actor }))
+    const type = { name: 'a.b', definedBy: 'project', deprecated: false, visible: false } as const
+    await eventTypes.put(PROJECT_ID, type, 1, anAuditEntry({ actor }))
+    await eventTypes.put(PROJECT_ID, { ...type, visible: true }, 1, anAuditEntry({ actor }))
+    await eventTypes.delete(PROJECT_ID, 'a.b', anAuditEntry({ actor }))
     await webhooks.create(webhook, 1, anAuditEntry({ actor }))
     const change = { isPaused: true, description: 'New', updatedAt: NOW }
     await webhooks.update(PROJECT_ID, webhook.id, change, anAuditEntry({ actor }))
@@ -387,6 +391,9 @@ export function auditSuite(it: StorageTest): void {
       ['ci', undefined],
       ['Acme', { permissions: { to: portal.permissions } }],
       ['Acme', undefined],
+      ['a.b', undefined],
+      ['a.b', { visible: { from: false, to: true } }],
+      ['a.b', undefined],
       ['CRM', undefined],
       ['CRM', { paused: { from: false, to: true } }],
       ['New', undefined],
