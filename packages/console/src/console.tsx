@@ -33,6 +33,7 @@ import { sessionRoutes } from './messages/sessions.js'
 import { requireSession, requireShownProject, signInRoutes } from './access/sign-in.js'
 import { signInLinks } from './access/sign-in-links.js'
 import { usageRoutes } from './usage.js'
+import { readEventTypes } from './webhooks/events.js'
 import { webhookEditRoutes, webhookRoutes } from './webhooks/webhooks.js'
 
 export type { ConsoleOptions } from './options.js'
@@ -174,6 +175,7 @@ const headersFor = (frameAncestors: readonly string[]) =>
 export const pageRoutes = (d: ConsoleDeps) =>
   newRoutes()
     .basePath(BASE)
+    .use('/webhooks/*', readEventTypes(d))
     .route('/', overviewRoutes(d))
     .route('/', failureRoutes(d))
     .route('/', agentRoutes(d))

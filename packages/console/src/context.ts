@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono'
-import type { Actor, ApiKey, Instant, SubscribableEvent } from '@org/agent-messaging-core'
-import type { PortalSession } from '@org/agent-messaging-core/storage'
+import type { Actor, ApiKey, Instant } from '@org/agent-messaging-core'
+import type { ListedEventType, PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Sheet } from './parts/sheet.js'
 import type { Count } from './parts/parts.js'
@@ -36,8 +36,10 @@ export type Env = {
     portalId: string | undefined
     /** Present on the pages of a portal session. */
     portal: PortalSession | undefined
-    /** The events that the platform shows to the customer of a portal session. Absent: all. */
-    portalEvents: readonly SubscribableEvent[] | undefined
+    /** The event types that the session sees. Only pages of webhooks have them. */
+    eventTypes: readonly ListedEventType[]
+    /** The event types and groups that have a checkbox. */
+    subscriptions: readonly string[]
     /** Counts for the navigation. Absent on pages that need no session. */
     openQuestions: (() => Promise<Count | undefined>) | undefined
     look: Pick<PortalLook, 'name'> & { logoUrl: string | undefined; styleUrl: string | undefined }

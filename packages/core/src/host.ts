@@ -113,9 +113,7 @@ export {
 export {
   DEFINERS,
   eventTypeSettings,
-  type EventType,
   type EventTypeSettings,
-  type ListedEventType,
 } from './domain/webhooks/event-type.js'
 export { LOGGED_EVENTS } from './domain/webhooks/event.js'
 export { eventNameRule, subscriptionRule } from './domain/webhooks/event-name.js'

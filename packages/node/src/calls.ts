@@ -33,12 +33,11 @@ import {
   shownWebhook,
   webhookSettings,
   withIso,
-  type EventType,
-  type ListedEventType,
   type Settings,
   type ShownStreamEvent,
   type WebhookView,
 } from '@org/agent-messaging-core/host'
+import type { EventType, ListedEventType } from '@org/agent-messaging-core/storage'
 import type { inTransaction } from '@org/agent-messaging-adapter-postgres'
 import type { Fields } from './taken.js'
 

@@ -3,10 +3,9 @@ import {
   eventTypeSettings,
   withIso,
   type CallName,
-  type EventType,
   type EventTypeSettings,
-  type ListedEventType,
 } from '@org/agent-messaging-core/host'
+import type { EventType, ListedEventType } from '@org/agent-messaging-core/storage'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { authorize, authorizeOperator } from '../authorize.js'

@@ -46,7 +46,9 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
   'project:webhooks': [
     'GET /console/webhooks',
     'POST /console/webhooks',
+    'ALL /console/webhooks/*',
     'GET /console/webhooks/events',
+    'GET /console/webhooks/events/:name',
     'GET /console/webhooks/:id',
     'GET /console/webhooks/:id/:action{rotate|disable|delete}',
     'POST /console/webhooks/:id/test',

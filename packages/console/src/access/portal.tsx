@@ -37,7 +37,6 @@ export const servePortal =
         : c.body(null, 200, { 'HX-Refresh': 'true' })
     }
     c.set('portal', session)
-    c.set('portalEvents', d.portal.events)
     c.set('apiKey', keyOf(session))
     c.set('projectName', await customerOf(d, session))
     c.set('isOperator', false)

@@ -10,7 +10,7 @@ import {
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
 import { useView } from '../parts/zone.js'
-import { eventChoices, tickedEvents } from './events.js'
+import { eventChoices, eventsIn, otherEvents, tickedEvents } from './events.js'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {
   Check,
@@ -58,7 +58,7 @@ export const NEW_WEBHOOK: WebhookDraft = {
 
 export const fieldsIn = (form: Form): Typed => ({
   url: textIn(form, 'url').trim(),
-  events: [form['events'] ?? []].flat().map(String),
+  events: eventsIn(form),
   texts: textsIn(webhookSettings, form),
   hasFilter: 'filterMetadata' in form,
   filterAgent: textIn(form, 'filterAgent').trim(),
@@ -80,6 +80,12 @@ const URL_FIELD = {
   type: 'url',
   required: true,
   placeholder: 'https://example.com/hooks',
+} as const
+const OTHER_EVENTS = {
+  label: 'Other events and groups',
+  rows: 2,
+  spellcheck: false,
+  placeholder: 'order.paid\norder.*',
 } as const
 /** The settings that have no place of their own in the form. */
 const OTHERS = Object.fromEntries(
@@ -108,8 +114,14 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
         url: URL_FIELD,
         ...DESCRIPTION,
         events: { label: 'Events', set: eventChoices(c) },
+        otherEvents: !c.get('portal') && OTHER_EVENTS,
       }}
-      values={{ ...texts, url, events: tickedEvents(c, events) }}
+      values={{
+        ...texts,
+        url,
+        events: tickedEvents(c, events),
+        otherEvents: otherEvents(c, events),
+      }}
       button={button}
       beside={children}
     >

@@ -15,7 +15,7 @@ import {
   type WebhookDraft,
   WebhookForm,
 } from './webhook-form.js'
-import { chosenEvents, eventsPage, sampleIn, TestForm } from './events.js'
+import { chosenEvents, eventPage, eventsPage, sampleIn, TestForm } from './events.js'
 import { webhooksPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
 import { Verification } from './verification.js'
@@ -47,6 +47,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     })
 
     .get('/webhooks/events', maySee, eventsPage)
+    .get('/webhooks/events/:name', maySee, (c) => eventPage(c, d))
 
     .get('/webhooks/:id', maySee, (c) => {
       const ref = webhookRef(c)

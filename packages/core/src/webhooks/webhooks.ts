@@ -42,6 +42,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   return {
     deliverySender,
     eventReaders,
+    knownTypes,
     eventListeners,
     events: { read, on: eventListeners.on },
     recoveryRunner,

@@ -36,6 +36,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
   ['SERVICE_QUOTAS', ['yes', 'ON']],
+  ['SERVICE_STRICT_EVENT_TYPES', ['yes']],
   ['SERVICE_PROJECT_MESSAGES_PER_MINUTE', ['0', '1.5', 'many']],
   ['SERVICE_KEY_MESSAGES_PER_MINUTE', ['0', '10000001']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],

@@ -51,6 +51,7 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '/search?q=nothing+like+it',
     '/webhooks',
     '/webhooks/events',
+    '/webhooks/events/message.responded',
     `/webhooks/${webhook(0)}`,
     `/webhooks/${webhook(3)}`,
     '/deliveries',
