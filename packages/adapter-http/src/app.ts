@@ -9,6 +9,7 @@ import { auditRoutes } from './routes/audit-log.js'
 import { deliveryRoutes } from './routes/deliveries.js'
 import { eventTypeRoutes } from './routes/event-types.js'
 import { eventRoutes } from './routes/events.js'
+import { publishRoutes } from './routes/publish.js'
 import { inputPageRoutes } from './routes/input-page.js'
 import { inputRoutes } from './routes/inputs.js'
 import { keyRoutes } from './routes/keys.js'
@@ -49,6 +50,7 @@ const ROUTES = [
   deliveryRoutes,
   eventRoutes,
   eventTypeRoutes,
+  publishRoutes,
   recoveryRoutes,
   retryRoutes,
   recoveryDecisionRoutes,

@@ -48,7 +48,7 @@ export function storesOf(db: Database, committer: GroupCommitter): Omit<Storage,
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
     recoveries: recoveryStore(ofWebhooks),
-    events: eventStore(db, committer, runner),
+    events: eventStore(db, committer, runner, parts),
     webhooks: webhookStore(ofWebhooks),
     agents: {
       ...agentStore(runnerOf(committer, perform, () => agents.clear())),

@@ -1,8 +1,10 @@
-import type { WebhookEvent } from './webhooks/events.js'
+import { segment } from './http.js'
+import type { NewEvent } from './resources.js'
+import type { PublishedEvent, WebhookEvent } from './webhooks/events.js'
 import type { Http } from './http.js'
 
 /** An event of the log. Continue after it with its `cursor`. */
-export type LoggedEvent = { readonly cursor: string; readonly event: WebhookEvent }
+export type LoggedEvent = { readonly cursor: string; readonly event: WebhookEvent | PublishedEvent }
 export type EventLogPage = { readonly data: readonly LoggedEvent[]; readonly nextCursor: string }
 
 type Read = {
@@ -14,6 +16,12 @@ type Read = {
   readonly signal?: AbortSignal
 }
 
+type PublishOptions = {
+  /** One key publishes once. By default each call has a new key for all its retries. */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+}
+
 /** The time that each request of `follow` waits. */
 const WAIT_SECONDS = 30
 
@@ -22,7 +30,24 @@ export function eventsOf(http: Http) {
   const read = ({ signal, ...query }: Read = {}): Promise<EventLogPage> =>
     http.json({ method: 'GET', path: '/v1/events', query, ...(signal && { signal }) })
 
+  const publish = <T>(body: object, options: PublishOptions = {}): Promise<T> => {
+    const { idempotencyKey = crypto.randomUUID(), signal } = options
+    const headers = { 'idempotency-key': idempotencyKey }
+    return http.json({ method: 'POST', path: '/v1/events', body, headers, signal, retryable: true })
+  }
+
   return {
+    /** Publishes an event. Needs the permission `project:publish`. */
+    publish: (event: NewEvent, options?: PublishOptions): Promise<{ readonly id: string }> =>
+      publish(event, options),
+    /** Publishes up to 100 events: all or none. */
+    publishBatch: (
+      events: readonly NewEvent[],
+      options?: PublishOptions,
+    ): Promise<{ readonly data: readonly { readonly id: string }[] }> =>
+      publish({ events }, options),
+    get: (id: string): Promise<WebhookEvent | PublishedEvent> =>
+      http.get(`/v1/events${segment(id)}`),
     /** Reads one page. */
     read,
     /**

@@ -37,6 +37,7 @@ export type {
   NewAgent,
   NewApiKey,
   NewInputAnswer,
+  NewEvent,
   NewMessage,
   EventTypeDefinition,
   EventTypeSettings,

@@ -19,6 +19,7 @@ export type SendOptions = {
 }
 
 export type NewMessage = Schemas['NewMessage']
+export type NewEvent = Schemas['NewEvent']
 export type MessageState = Schemas['MessageState']
 export type Message = Schemas['Message']
 /** A run of a message. A run without `reason` goes on. */

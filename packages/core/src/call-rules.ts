@@ -189,7 +189,12 @@ const CHECKS: Grouped = {
     get: RECOVERY,
     list: PROJECT,
   },
-  events: { read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER } },
+  events: {
+    publish: { ...PROJECT, transaction: optional(transaction) },
+    publishBatch: { ...PROJECT, transaction: optional(transaction) },
+    get: { ...PROJECT, eventId: ID },
+    read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER },
+  },
   eventTypes: {
     put: { projectId: TEXT, name: ID },
     delete: { projectId: TEXT, name: ID },

@@ -73,6 +73,7 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
   input_not_found: ['The message has no such question'],
   webhook_not_found: ['No such webhook'],
   event_type_not_found: ['No such event type'],
+  event_not_found: ['No such event'],
   session_not_found: ['No such session, or the caller does not reach it'],
   delivery_not_found: ['No such delivery'],
   recovery_not_found: ['No such recovery'],
@@ -105,7 +106,11 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
   message_final: ['The message is final and cannot be cancelled'],
   message_not_retryable: ['Only a failed or cancelled message can be retried'],
   run_superseded: ['A newer run replaced this run, or the message already has another answer'],
-  idempotency_mismatch: ['The Idempotency-Key was already used with a different request'],
+  idempotency_mismatch: ({ issues }) => [
+    issues
+      ? issues.map(({ path, message }) => `${path} ${message}`).join('; ')
+      : 'The Idempotency-Key was already used with a different request',
+  ],
 
   session_full: ['Too many messages of this session are waiting', 'Try again later'],
   rate_limited: ['The limit of sends is reached', 'Try again later'],

@@ -116,7 +116,14 @@ export {
   type EventTypeSettings,
 } from './domain/webhooks/event-type.js'
 export { LOGGED_EVENTS } from './domain/webhooks/event.js'
-export { eventNameRule, subscriptionRule } from './domain/webhooks/event-name.js'
+export {
+  EVENT_TYPE_PATTERN,
+  eventNameRule,
+  MAX_EVENT_TYPE,
+  PUBLISHED_PATTERN,
+  subscriptionRule,
+} from './domain/webhooks/event-name.js'
+export { MAX_EVENT_ID, MOST_PUBLISHED } from './domain/webhooks/published-event.js'
 export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'
 export {
   RECOVERY_FAILURES,

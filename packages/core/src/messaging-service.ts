@@ -54,6 +54,15 @@ import type {
   SearchMessagesInput,
 } from './messages/read-messages.js'
 import type { MessageStory, ReadStoryInput } from './messages/read-story.js'
+import type {
+  PublishBatchInput,
+  PublishedBatch,
+  PublishedEvent,
+  PublishError,
+  PublishInput,
+} from './messages/publish-events.js'
+import type { EventRef } from './webhooks/read-events.js'
+import type { StoredEvent } from './ports/event-store.js'
 import type { EnqueueInput, SendError, Sent } from './messages/send-message.js'
 import type { AnswerStream } from './messages/stream/stream-feed.js'
 import type { StreamMessageError, StreamMessageInput } from './messages/stream/stream-message.js'
@@ -434,6 +443,17 @@ interface RecoveryCalls {
 }
 
 interface EventCalls {
+  /**
+   * Publishes an event of the host, with a delivery for each webhook that subscribes to its type.
+   * Resolves when both are durable. The same `id` with the same content is published once, as long as
+   * the event is stored, and at least 24 hours. With a `transaction`, the event exists when the host
+   * commits.
+   */
+  publish(input: PublishInput): AnswerOf<PublishedEvent, PublishError>
+  /** Publishes up to 100 events in one commit: all or none. */
+  publishBatch(input: PublishBatchInput): AnswerOf<PublishedBatch, PublishError>
+  /** Returns an event of the log, as webhooks get it, without the one-time link of a question. */
+  get(ref: EventRef): Answer<StoredEvent, Refusal<'event_not_found'>>
   /**
    * Reads the project's events in the order of their log, after a cursor. A reader that continues
    * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.

@@ -27,6 +27,8 @@ import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import { attemptMaker } from './webhooks/attempt-maker.js'
 import { throwing, valueOf } from './throwing.js'
+import type { SubscribableEvent } from './domain/webhooks/event.js'
+import type { ListenInput } from './webhooks/event-listener.js'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.js'
 
 export type ServiceOptions = {
@@ -110,7 +112,7 @@ export function createService(options: ServiceOptions): MessagingService {
     webhooks: webhooks.webhooks,
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
-    events: { ...webhooks.events, on: (input) => valueOf(webhooks.events.on(input)) },
+    events: eventCalls(webhooks, messages),
     eventTypes: webhooks.eventTypes,
     policy: platform.policy,
     host: {
@@ -150,6 +152,12 @@ export function createService(options: ServiceOptions): MessagingService {
     },
   })
 }
+
+const eventCalls = (webhooks: Webhooks, messages: Messages) => ({
+  ...webhooks.events,
+  ...messages.events,
+  on: <N extends SubscribableEvent>(input: ListenInput<N>) => valueOf(webhooks.events.on(input)),
+})
 
 /** Waits for the storage. Returns false if the service stops first. */
 async function isReady(platform: Platform, follower: JumpFollower): Promise<boolean> {

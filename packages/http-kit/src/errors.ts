@@ -18,7 +18,6 @@ export type RequestError =
         | 'operator_unauthorized'
         | 'metrics_unauthorized'
         | 'route_not_found'
-        | 'event_not_found'
         | 'origin_refused'
         | 'login_unavailable'
         | 'portal_off'
@@ -139,7 +138,6 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
     'Try again later',
   ],
   route_not_found: ['No such route'],
-  event_not_found: ['No such event'],
   portal_off: [
     'This server has no portal',
     'Its operator turns it on with SERVICE_CONSOLE=on and SERVICE_PUBLIC_URL',

@@ -3,6 +3,7 @@ import {
   endUserMark,
   isForEndUser,
   type DeliveryStore,
+  type OfPerson,
   type PrincipalStep,
   type Purge,
 } from '@org/agent-messaging-core/storage'
@@ -20,6 +21,7 @@ import {
   lockEvents,
   lockLogs,
   raiseFloors,
+  FORGOTTEN,
   type DeletedEvent,
   type Marked,
 } from './event-removals.js'
@@ -28,13 +30,13 @@ import { leaveDeleted } from './redelivery.js'
 
 type Seq = { readonly seq: number }
 type Seqs = { readonly seqs: readonly number[] }
-type Before = { readonly eventsBefore: Instant }
+type Before = { readonly eventsBefore: Instant; readonly idsBefore: Instant }
 export type RemovedDelivery = Seq & {
   readonly projectId: string
   readonly eventSeq: number
   readonly recoverySeq: number | null
 }
-type PrincipalDelivery = RemovedDelivery & OpenDelivery & Sending & { readonly body: string }
+type PrincipalDelivery = RemovedDelivery & OpenDelivery & Sending & OfPerson
 
 /** The columns of a delivery `d` that is about to be deleted. */
 export const removedList = `
@@ -56,7 +58,8 @@ const without = ({ schema, oneOf }: Dialect): string => `
     select 1 from ${schema}deliveries d where d.event_seq = ${schema}events.seq)`
 const removeEvents = sql<Seqs & Before, DeletedEvent>(
   (d) => `
-    delete from ${d.schema}events where ${without(d)} and created_at < @eventsBefore
+    delete from ${d.schema}events
+    where ${without(d)} and created_at < @eventsBefore and ${FORGOTTEN}
     returning project_id as "projectId", ${d.position} as position`,
 )
 const keepEvents = sql<Seqs>(
@@ -69,10 +72,11 @@ const lastRead = sql<PrincipalStep, Seq>(
 )
 export const principalDeliveries = sql<Marked, PrincipalDelivery>(
   (d) => `
-    select ${openList}, ${claimList(d)}, ${removedList}, e.body
+    select ${openList}, ${claimList(d)}, ${removedList}, e.name, e.body,
+      e.end_user_id as "endUserId"
     from ${d.schema}deliveries d join ${d.schema}events e on e.seq = d.event_seq
     where d.project_id = @projectId and d.seq > @after and d.seq <= @last
-      and ${d.contains('e.body', 'mark')}`,
+      and (${d.contains('e.body', 'mark')} or e.end_user_id = @endUserId)`,
 )
 /** Locks in the order in which the record of attempts locks. */
 const lockedDeliveries = sql<Marked, PrincipalDelivery>(
@@ -87,6 +91,7 @@ const lockedDeliveries = sql<Marked, PrincipalDelivery>(
 export function* removeDeliveries(
   deliveries: readonly RemovedDelivery[],
   eventsBefore: Instant,
+  idsBefore: Instant = eventsBefore,
 ): Operation<readonly DeletedEvent[]> {
   if (deliveries.length === 0) return []
   const given = { seqs: deliveries.map(({ seq }) => seq) }
@@ -96,7 +101,7 @@ export function* removeDeliveries(
   if (deliveries.some(({ recoverySeq }) => recoverySeq !== null)) yield* run(leaveDeleted, given)
   yield* run(removeAttempts, given)
   yield* run(remove, given)
-  const deleted = yield* all(removeEvents, { ...events, eventsBefore })
+  const deleted = yield* all(removeEvents, { ...events, eventsBefore, idsBefore })
   yield* run(keepEvents, events)
   return deleted
 }
@@ -104,9 +109,9 @@ export function* removeDeliveries(
 export const deliveryRemovals = ({
   write,
 }: Runner): Pick<DeliveryStore, 'purge' | 'erasePrincipal'> => ({
-  purge: write(function* ({ eventsBefore = Number.MAX_SAFE_INTEGER, ...purge }) {
+  purge: write(function* ({ eventsBefore = Number.MAX_SAFE_INTEGER, idsBefore, ...purge }) {
     const rows = yield* all(finishedDeliveries, purge)
-    yield* raiseFloors(yield* removeDeliveries(rows, eventsBefore))
+    yield* raiseFloors(yield* removeDeliveries(rows, eventsBefore, idsBefore))
     return rows.length
   }),
   erasePrincipal: write(function* (step) {
@@ -114,7 +119,7 @@ export const deliveryRemovals = ({
     const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
     const statement = step.countOnly ? principalDeliveries : lockedDeliveries
     const rows = yield* all(statement, { ...step, ...bounds })
-    const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
+    const erased = rows.filter((event) => isForEndUser(event, step.endUserId))
     if (!step.countOnly && erased.length > 0) {
       yield* releaseSending(erased, step.now)
       yield* removeDeliveries(erased, Number.MAX_SAFE_INTEGER)

@@ -4,6 +4,7 @@ import {
   type ErasedEvents,
   type EventPurge,
   type EventStore,
+  type OfPerson,
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
@@ -35,10 +36,13 @@ const raise = sql<{ readonly logs: string }>(
     from ${records('logs', { project_id: 'text', position: 'bigint', unplaced: 'boolean' })} as g
     where l.project_id = g.project_id`,
 )
-export const oldEvents = sql<EventPurge, Seq & OfProject>(
+/** Ids and requests that are remembered keep their events. */
+export const FORGOTTEN =
+  '((fingerprint is null and request_key is null) or created_at < @idsBefore)'
+export const oldEvents = sql<Required<EventPurge>, Seq & OfProject>(
   ({ schema, not }) => `
     select seq, project_id as "projectId" from ${schema}events
-    where ${not('has_deliveries')} and created_at < @createdBefore
+    where ${not('has_deliveries')} and created_at < @createdBefore and ${FORGOTTEN}
     order by created_at ${atMost('@limit')}`,
 )
 const lastRead = sql<PrincipalStep, { readonly position: number }>(
@@ -47,11 +51,12 @@ const lastRead = sql<PrincipalStep, { readonly position: number }>(
     where project_id = @projectId and ${position} is not null and ${position} > @after
     order by ${position} limit 1 offset @limit - 1`,
 )
-export const principalEvents = sql<Marked, Seq & { readonly body: string }>(
+export const principalEvents = sql<Marked, Seq & OfPerson>(
   ({ schema, position, not, contains }) => `
-    select seq, body from ${schema}events
+    select seq, name, body, end_user_id as "endUserId" from ${schema}events
     where project_id = @projectId and ${position} is not null and ${position} > @after
-      and ${position} <= @last and ${not('has_deliveries')} and ${contains('body', 'mark')}`,
+      and ${position} <= @last and ${not('has_deliveries')}
+      and (${contains('body', 'mark')} or end_user_id = @endUserId)`,
 )
 const lock = sql<Seqs>(
   (d) => `
@@ -97,7 +102,7 @@ export function* erasePrincipalEvents(step: PrincipalStep): Operation<ErasedEven
   const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
   const rows = yield* all(principalEvents, { ...step, ...bounds })
   const seqs = rows
-    .filter(({ body }) => isForEndUser(body, step.endUserId))
+    .filter((event) => isForEndUser(event, step.endUserId))
     .map(({ seq }) => seq)
     .sort((a, b) => a - b)
   if (!step.countOnly && seqs.length > 0) {
@@ -108,9 +113,11 @@ export function* erasePrincipalEvents(step: PrincipalStep): Operation<ErasedEven
   return { events: seqs.length, ...(next !== undefined && { next }) }
 }
 
+export const removeEvents = (seqs: readonly number[]): Operation<number> => run(remove, { seqs })
+
 export const eventPurge = ({ write }: Runner): Pick<EventStore, 'purge'> => ({
   purge: write(function* (query) {
-    const rows = yield* all(oldEvents, query)
+    const rows = yield* all(oldEvents, { idsBefore: query.createdBefore, ...query })
     const seqs = rows.map(({ seq }) => seq)
     yield* lockLogs(rows)
     yield* lockEvents(seqs)

@@ -18,6 +18,7 @@ export {
   principalMessages,
 } from './message-removals.js'
 export { eventListeners, positionAtSql } from './event-listeners.js'
+export { eventsOfSession, publishedEvents } from './published-events.js'
 export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {

@@ -16,6 +16,7 @@ const facts: Facts = {
   body_malformed: { reason: 'is not valid JSON' },
   principal_invalid: { reason: 'type must be "service" or "end_user"', endUserIdMissing: false },
   forbidden: { permissions: ['project:message'] },
+  idempotency_mismatch: {},
   access_restricted: {},
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },

@@ -21,26 +21,28 @@ export function schemaWriter() {
       $schema: _,
       $defs = {},
       ...written
-    } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjust })
+    } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjustOf(side) })
     for (const [id, component] of Object.entries($defs))
       components[id] = withComponentRefs(component)
     return withComponentRefs(written)
   }
 
-  function adjust({ zodSchema, jsonSchema }: Adjust): void {
-    const { shown, examples } = z.globalRegistry.get(zodSchema) ?? {}
-    if (shown) replace(jsonSchema, shown instanceof z.ZodType ? write(shown, 'output') : shown)
-    // These are examples of the input. zod omits them if any part of the schema is transformed.
-    if (examples) jsonSchema['examples'] = examples
-    // The format already says what the pattern says.
-    if (jsonSchema['format'] !== undefined) delete jsonSchema['pattern']
-    // zod gives every integer these bounds.
-    if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']
-    if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
-    // A client must not refuse an answer that has more fields in a later version.
-    if (jsonSchema['additionalProperties'] === false && !isStrict(zodSchema))
-      delete jsonSchema['additionalProperties']
-  }
+  const adjustOf =
+    (side: Side) =>
+    ({ zodSchema, jsonSchema }: Adjust): void => {
+      const { shown, examples } = z.globalRegistry.get(zodSchema) ?? {}
+      if (shown) replace(jsonSchema, shown instanceof z.ZodType ? write(shown, side) : shown)
+      // These are examples of the input. zod omits them if any part of the schema is transformed.
+      if (examples) jsonSchema['examples'] = examples
+      // The format already says what the pattern says.
+      if (jsonSchema['format'] !== undefined) delete jsonSchema['pattern']
+      // zod gives every integer these bounds.
+      if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']
+      if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
+      // A client must not refuse an answer that has more fields in a later version.
+      if (jsonSchema['additionalProperties'] === false && !isStrict(zodSchema))
+        delete jsonSchema['additionalProperties']
+    }
 
   return { write, components }
 }

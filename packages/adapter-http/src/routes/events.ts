@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { ownAnswers, routesOf } from '../route.js'
+import { textIn } from '../path-id.js'
+import { ownAnswers, routesOf, shown } from '../route.js'
 import { paging, query, text } from '../schemas.js'
 import { eventSchemaOfAnyName } from '../wire/event.js'
 
@@ -35,24 +36,45 @@ const page = z
 /** Events for receivers without a public URL, by long polling. */
 export const eventRoutes = (d: HttpDeps) => {
   const route = routesOf(d, { tag: 'Events' })
-  return new Hono<Env>().get(
-    '/v1/events',
-    route(
-      {
-        operationId: 'readEvents',
-        call: 'events.read',
-        summary: 'Read events in the order of their commits',
-        description:
-          'For receivers without a public URL. A reader that continues from `nextCursor` gets each ' +
-          'event of the project once, with or without a webhook. If there is no event yet, the ' +
-          'request waits for up to `wait` seconds.',
-        query: read,
-        refusals: ['event_cursor_expired', 'unauthorized'],
-        answer: ownAnswers({ 200: { description: 'One page', body: page } }),
-      },
-      (c, asked): Answer<Response, ReadError> => readOrWait(c, d, asked),
-    ),
-  )
+  return new Hono<Env>()
+    .get(
+      '/v1/events/:id',
+      route(
+        {
+          operationId: 'getEvent',
+          call: 'events.get',
+          summary: 'Read an event',
+          description: 'Has the same content as the bodies of its deliveries.',
+          refusals: ['event_not_found'],
+          answer: shown('The event', eventSchemaOfAnyName, ({ body }: { readonly body: string }) =>
+            JSON.parse(body),
+          ),
+        },
+        (c) =>
+          d.service.events.get({
+            projectId: c.get('projectId'),
+            eventId: textIn(c.req.param('id')),
+          }),
+      ),
+    )
+    .get(
+      '/v1/events',
+      route(
+        {
+          operationId: 'readEvents',
+          call: 'events.read',
+          summary: 'Read events in the order of their commits',
+          description:
+            'For receivers without a public URL. A reader that continues from `nextCursor` gets each ' +
+            'event of the project once, with or without a webhook. If there is no event yet, the ' +
+            'request waits for up to `wait` seconds.',
+          query: read,
+          refusals: ['event_cursor_expired', 'unauthorized'],
+          answer: ownAnswers({ 200: { description: 'One page', body: page } }),
+        },
+        (c, asked): Answer<Response, ReadError> => readOrWait(c, d, asked),
+      ),
+    )
 }
 
 type ReadError = ReadEventsError | { readonly kind: 'unauthorized' }

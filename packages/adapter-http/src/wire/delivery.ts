@@ -30,7 +30,7 @@ export const deliverySchema = z
   .object({
     id: uuid.describe('The same for all attempts. Receivers deduplicate by it.'),
     webhookId: uuid,
-    eventId: uuid,
+    eventId: z.string().describe('A UUID, or the `id` of a published event.'),
     event: eventTypeSchema,
     status: deliveryStatusSchema,
     attemptCount: count,

@@ -1,5 +1,5 @@
 import { type EventName, type Json } from '@org/agent-messaging-core'
-import { sampleEvent } from '@org/agent-messaging-core/host'
+import { PUBLISHED_PATTERN, sampleEvent } from '@org/agent-messaging-core/host'
 import type { EventData } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
@@ -99,7 +99,7 @@ const data = {
   'delivery.exhausted': z.object({
     deliveryId: uuid,
     webhookId: uuid,
-    eventId: uuid,
+    eventId: z.string(),
     event: eventTypeSchema,
     attemptCount: count,
     lastAttempt,
@@ -143,8 +143,29 @@ export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
   schema: eventSchema(name),
 }))
 
-/** Any event of the log. */
-export const eventSchemaOfAnyName = variants(
+const ownEvent = variants(
   'event',
   eventSchemas.map(({ schema }) => schema),
-).meta({ id: 'Event', description: 'Later versions can add events.' })
+).meta({ id: 'ServiceEvent', description: 'Later versions can add events.' })
+
+const publishedEvent = z
+  .object({
+    event: z.string().meta({ pattern: PUBLISHED_PATTERN, description: 'The type.' }),
+    id: z.string(),
+    createdAt: at,
+    data: jsonObject.describe('The published object, with the fields that were given beside it.'),
+  })
+  .meta({
+    id: 'PublishedEvent',
+    examples: [
+      {
+        event: 'order.paid',
+        id: 'order-42-paid',
+        createdAt: '2026-11-01T12:00:01.000Z',
+        data: { orderId: 'o-42', amount: 1200 },
+      },
+    ],
+  })
+
+/** Any event of the log. */
+export const eventSchemaOfAnyName = z.union([ownEvent, publishedEvent]).meta({ id: 'Event' })

@@ -47,3 +47,10 @@ export function call<Parameters extends object = object, Row = unknown>(
   const hash = createHash('sha256').update(statement.text).digest('hex').slice(0, 16)
   return { text: statement.text, names: statement.names, preparedAs: `agent_messaging_${hash}` }
 }
+
+/** A row of `jsonRows` without the columns that are null: each key would be parsed. */
+export function withoutNulls<Columns extends object>(columns: Columns): Partial<Columns> {
+  const present: Partial<Columns> = {}
+  for (const name in columns) if (columns[name] !== null) present[name] = columns[name]
+  return present
+}

@@ -34,7 +34,7 @@ async function scene(...dueAts: readonly number[]) {
   await storage.webhooks.create(aWebhook(), 10)
   const publish = async (dueAt: number) =>
     void (await pool.query(
-      `with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values ('e', '', true, 'webhook.test', '{}', 0) returning seq)
+      `with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values (gen_random_uuid()::text, '', true, 'webhook.test', '{}', 0) returning seq)
        insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
        select 'd' || told.seq, $1, w.seq, told.seq, 'pending', 0, 0, $2, 0, 0 from told, agent_messaging.webhooks w`,
       [PROJECT_ID, dueAt],
@@ -129,7 +129,7 @@ it('claims that get no retries pass a thousand webhooks whose retries are due', 
     insert into agent_messaging.webhooks overriding system value
       select copy.* from agent_messaging.webhooks w, generate_series(1, 1100) n,
         jsonb_populate_record(w, jsonb_build_object('seq', w.seq + n, 'id', 'w' || n)) copy;
-    with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values ('e', '', true, 'webhook.test', '{}', 0) returning seq)
+    with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values (gen_random_uuid()::text, '', true, 'webhook.test', '{}', 0) returning seq)
       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
       select 'd' || w.seq, w.project_id, w.seq, told.seq, 'pending', 0, case when w.id = 'w1100' then 0 else 1 end, 0, 0, 0
       from told, agent_messaging.webhooks w`)

@@ -12,10 +12,12 @@ import {
   eventListeners,
   eventPurge,
   lockLogs,
+  publishedEvents,
 } from '@org/agent-messaging-sql-kit'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { perform, runnerOf } from '../database/operations.js'
 import { sql } from '../database/sql.js'
+import { publisher } from './publish-events.js'
 
 // A sequence gives numbers before the commit, so a transaction that commits later can have a lower
 // number. A reader that follows such numbers skips events. So an event is committed without a
@@ -109,6 +111,8 @@ export function eventStore(gateway: Gateway): EventStore {
     return put.ok ? placed(query) : put
   }
   return {
+    ...publishedEvents(runner),
+    publish: publisher(gateway),
     ...eventPurge(runner),
     listen,
     positionAt: async (query) => {

@@ -6,8 +6,8 @@ import {
   newDeliveryClaim,
   orderKeyOf,
   ownBody,
+  publishedColumns,
   traceColumn,
-  WAITING,
   type ClaimedDeliveries,
   type ClaimedDelivery,
   type MessageRow,
@@ -17,7 +17,7 @@ import {
 import { testedWebhook } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { perform } from '../database/operations.js'
-import { jsonRows, sql } from '../database/sql.js'
+import { call, jsonRows, withoutNulls } from '../database/sql.js'
 import {
   type Hooks,
   NO_HOOKS,
@@ -49,40 +49,8 @@ type ReceivedEvent = {
   readonly deliveries: readonly NewDelivery[]
 }
 
-type InsertedColumns = {
-  readonly projectId: string
-  readonly eventSeq: number
-  readonly createdAt: Instant
-  readonly deliveries: string
-}
-type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'createdAt'> & {
-  readonly hasDeliveries: boolean
-  readonly messageId: string | null
-  readonly sessionId: string | null
-  readonly trace: string | null
-}
-
-const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
-  insert into agent_messaging.events
-    (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at)
-  values (@id, @projectId, @hasDeliveries, @messageId, @sessionId, @name, @body, @trace, @createdAt)
-  returning seq`)
-const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly dueAt: Instant }>(`
-  insert into agent_messaging.deliveries
-    (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, order_key,
-      body, created_at)
-  select id, @projectId, "webhookSeq", @eventSeq,
-    case when lease = 0 or waits then 'pending' else 'sending' end, 0, 0,
-    case when waits then ${WAITING} else "dueAt" end, case when waits then 0 else lease end,
-    "orderKey", body, @createdAt
-  from rows from (jsonb_to_recordset(@deliveries::jsonb) as (id text, "webhookSeq" bigint,
-      "dueAt" bigint, lease bigint, "orderKey" text, body text)) with ordinality as given
-    cross join lateral (select given."orderKey" is not null and exists (
-      select 1 from agent_messaging.deliveries d
-      where d.order_key = given."orderKey" and d.finished_at is null) as waits) ordered
-  order by ordinality returning id, due_at as "dueAt"`)
-const lockOrdersSql = sql<{ readonly orderKeys: readonly string[] }>(
-  'select agent_messaging.lock_orders(@orderKeys)',
+const addSql = call<{ readonly events: string }, { readonly waiting: readonly string[] }>(
+  'select agent_messaging.add_events(@events) as waiting',
 )
 
 /**
@@ -98,9 +66,7 @@ export async function fanOut(
   const hooks =
     message && message.hookVersion !== null ? await readHooks(db, [message.id]) : NO_HOOKS
   const { events, claims } = fanOutTo(outgoing, receivers, hooks)
-  const waiting: string[] = []
-  for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
-  return notWaiting(claims, new Set(waiting))
+  return notWaiting(claims, new Set(await insert(db, events)))
 }
 
 /** Returns the claims, except those of deliveries that turned out to wait in their order. */
@@ -171,46 +137,35 @@ export async function publishTo(
   const tested = await perform(db, testedWebhook, webhookId, event, deliveryId, claim)
   if (!tested) return undefined
   const { seq: webhookSeq, body, until, claims } = tested
-  await insert(db, event, [
-    {
-      id: deliveryId,
-      webhookSeq,
-      dueAt: until ?? event.createdAt,
-      lease: until === undefined ? 0 : 1,
-      orderKey: undefined,
-      body,
-    },
-  ])
+  const delivery = {
+    id: deliveryId,
+    webhookSeq,
+    dueAt: until ?? event.createdAt,
+    lease: until === undefined ? 0 : 1,
+    orderKey: undefined,
+    body,
+  } as const
+  await insert(db, [{ event, deliveries: [delivery] }])
   return claims
 }
 
 /** Returns the ids of deliveries that wait in their order. */
-async function insert(
-  db: Queries,
-  event: WebhookEvent,
-  deliveries: readonly NewDelivery[],
-): Promise<string[]> {
-  const { id, messageId = null, sessionId = null, name, body, trace, projectId, createdAt } = event
-  const row = await db.one(insertEventSql, {
-    id,
-    projectId,
-    hasDeliveries: deliveries.length > 0,
-    messageId,
-    sessionId,
-    name,
-    body,
-    trace: traceColumn(trace),
-    createdAt,
-  })
-  if (!row) throw new Error('the insert of an event returned no row')
-  if (deliveries.length === 0) return []
-  const orderKeys = deliveries.flatMap(({ orderKey }) => orderKey ?? [])
-  if (orderKeys.length > 0) await db.run(lockOrdersSql, { orderKeys })
-  const inserted = await db.all(insertDeliveriesSql, {
-    projectId,
-    eventSeq: row.seq,
-    createdAt,
-    deliveries: jsonRows(deliveries),
-  })
-  return inserted.flatMap(({ id: one, dueAt }) => (dueAt === WAITING ? one : []))
+async function insert(db: Queries, events: readonly ReceivedEvent[]): Promise<readonly string[]> {
+  const row = await db.one(addSql, { events: jsonRows(eventRows(events)) })
+  return row?.waiting ?? []
 }
+
+/** Returns the rows of `add_events`. A column that is null stays away. */
+export const eventRows = (events: readonly ReceivedEvent[]) =>
+  events.map(({ event, deliveries }) => ({
+    id: event.id,
+    projectId: event.projectId,
+    messageId: event.messageId,
+    sessionId: event.sessionId,
+    name: event.name,
+    body: event.body,
+    trace: traceColumn(event.trace) ?? undefined,
+    createdAt: event.createdAt,
+    ...(event.published && withoutNulls(publishedColumns(event))),
+    deliveries,
+  }))

@@ -9,15 +9,15 @@ import {
   traceColumn,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from '../database/gateway.js'
-import { jsonRows } from '../database/sql.js'
+import { jsonRows, withoutNulls } from '../database/sql.js'
 import { type FanOut, fanOutTo, notWaiting } from '../events/fan-out.js'
 import {
   askedFor,
   type Hooks,
   type KnownReceivers,
   NO_HOOKS,
+  readAndKeep,
   readHooks,
-  readReceivers,
   type Receivers,
   topicsOf,
 } from '../webhooks/receivers.js'
@@ -83,16 +83,6 @@ export async function recordRuns(
   throw new Error('hooks of a message changed too often')
 }
 
-async function readAndKeep(
-  db: Queries,
-  topics: ReturnType<typeof topicsOf>,
-  known: KnownReceivers,
-): Promise<Receivers> {
-  const fresh = await readReceivers(db, topics)
-  known.keep(fresh)
-  return fresh
-}
-
 type Known = {
   readonly receivers: Receivers
   /** True if the webhooks can have changed since they were read. */
@@ -152,9 +142,3 @@ const rowOf = ({ messageId, token, now, state }: RunRecord, { events }: FanOut, 
     deliveries,
   })),
 })
-
-function withoutNulls<Columns extends object>(columns: Columns): Partial<Columns> {
-  const present: Partial<Columns> = {}
-  for (const name in columns) if (columns[name] !== null) present[name] = columns[name]
-  return present
-}

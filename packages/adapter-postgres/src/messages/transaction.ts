@@ -9,11 +9,13 @@ import { MAX_LOCK_FAILURES } from '../database/batch.js'
 import { queriesOn } from '../database/gateway.js'
 import { codeOf, unavailableBecause } from '../database/errors.js'
 import { retried } from '../database/retry.js'
+import { publishAll, withoutRace } from '../events/publish-events.js'
+import { KnownReceivers } from '../webhooks/receivers.js'
 
 /**
- * Stores for `service.messages.enqueue` that accept messages in the open transaction of `client`,
- * which must be READ COMMITTED. The messages exist when the host commits. Until then their sessions
- * are locked, so accept them last. A failure leaves the transaction usable.
+ * Stores for `service.messages.enqueue` and `service.events.publish` in the open transaction of
+ * `client`, which must be READ COMMITTED. Messages and events exist when the host commits. Until then
+ * their sessions and orders are locked, so write them last. A failure leaves the transaction usable.
  */
 export function inTransaction(client: ClientBase): HostTransaction {
   const db = queriesOn(client)
@@ -32,6 +34,19 @@ export function inTransaction(client: ClientBase): HostTransaction {
           if (!accepted) throw new Error('PostgreSQL returned no result for the message')
           return accepted
         }),
+    },
+    events: {
+      publish: (publication) =>
+        stored(() =>
+          withoutRace(async () => {
+            const [published] = await retried(
+              () => undoable(client, () => publishAll(db, [publication], new KnownReceivers())),
+              MAX_LOCK_FAILURES,
+            )
+            if (!published) throw new Error('PostgreSQL returned no result for the events')
+            return published
+          }),
+        ),
     },
     onEnd: (hear) => void hearersOf(client)?.add(hear),
   }

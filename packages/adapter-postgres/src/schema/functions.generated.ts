@@ -92,6 +92,60 @@ begin
   end loop;
 end $$;
 `,
+  add_events: `create or replace function agent_messaging.add_events(events jsonb)
+returns text[]
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off set jit = off
+  set plan_cache_mode = force_generic_plan
+  set lock_timeout = '1s' as $$
+declare
+  order_keys text[];
+begin
+  order_keys := array(
+    select jsonb_path_query(events, '$[*].deliveries[*].orderKey') #>> '{}');
+  if cardinality(order_keys) > 0 then
+    perform agent_messaging.lock_orders(order_keys);
+  end if;
+  with heard as materialized (
+    select e.*, nextval('agent_messaging.events_seq_seq') as seq
+    from rows from (jsonb_to_recordset(events) as (id text, "projectId" text, "messageId" text,
+        "sessionId" text, name text, body text, trace text, "endUserId" text, "agentId" text,
+        fingerprint text, "requestKey" text, "requestFingerprint" text, "createdAt" bigint,
+        deliveries jsonb)) with ordinality as e
+    order by e.ordinality),
+  told as (
+    insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
+      session_id, name, body, trace, end_user_id, agent_id, fingerprint, request_key,
+      request_fingerprint, created_at)
+      overriding system value
+    select e.seq, e.id, e."projectId", e.deliveries <> '[]', e."messageId", e."sessionId", e.name,
+      e.body, e.trace, e."endUserId", e."agentId", e.fingerprint, e."requestKey",
+      e."requestFingerprint", e."createdAt"
+    from heard e),
+  heading as materialized (
+    select e.seq as event_seq, e."projectId", e."createdAt", d.*, d."orderKey" is not null and (
+      row_number() over (partition by d."orderKey" order by e.seq) > 1
+        or (select 1 from agent_messaging.deliveries o where o.order_key = d."orderKey"
+          and o.order_key is not null and o.finished_at is null limit 1) is not null) as waits
+    from heard e cross join lateral rows from (jsonb_to_recordset(e.deliveries) as (id text,
+        "webhookSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
+      with ordinality as d)
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+    attempt_count, due_at, lease, order_key, body, created_at)
+  select d.id, d."projectId", d."webhookSeq", d.event_seq,
+    case when d.lease = 0 or d.waits then 'pending' else 'sending' end, 0, 0,
+    case when d.waits then 9007199254740991 else d."dueAt" end,
+    case when d.waits then 0 else d.lease end, d."orderKey", d.body, d."createdAt"
+  from heading d order by d.event_seq, d.ordinality;
+  if cardinality(order_keys) = 0 then
+    return '{}';
+  end if;
+  return array(select d.id from agent_messaging.deliveries d
+    where coalesce(d.due_at, 0) = 9007199254740991
+      and d.id = any(array(select jsonb_path_query(events,
+        '$[*].deliveries[*] ? (@.orderKey != null).id') #>> '{}')));
+end $$;
+`,
   advance_orders: `create or replace function agent_messaging.advance_orders(order_keys text[], at bigint)
 returns setof text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -293,6 +347,60 @@ begin
     select distinct hashtextextended(substr(given.order_key, 38), 1095586631) as lock
     from unnest(order_keys) as given (order_key) where given.order_key is not null
     order by lock) sorted;
+end $$;
+`,
+  publish_events: `create or replace function agent_messaging.publish_events(events jsonb, topics jsonb)
+returns table (place bigint, kind text, id text, fingerprint text, waiting text[])
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off set jit = off
+  set plan_cache_mode = force_generic_plan
+  set lock_timeout = '1s' as $$
+#variable_conflict use_column
+declare
+  refused bigint[] := '{}';
+  found record;
+begin
+  perform agent_messaging.require_read_committed();
+  if exists (
+    select 1 from jsonb_to_recordset(topics) as t ("projectId" text, names text[], version text)
+    where t.version <> coalesce((
+      select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
+      from agent_messaging.subscriptions s
+        join agent_messaging.webhooks w on w.seq = s.webhook_seq
+      where s.project_id = t."projectId" and s.event = any(t.names)), ''))
+  then
+    return query select null::bigint, 'changed', null::text, null::text, null::text[];
+    return;
+  end if;
+  for found in
+    select g.place, case when k.id is null then 'revoked'
+        when r.seq is not null then 'same_request' else 'same_id' end as kind,
+      g.id, coalesce(r.request_fingerprint, e.fingerprint) as fingerprint
+    from jsonb_to_recordset(events) as g (place bigint, "projectId" text, id text,
+        "apiKeyId" text, "askedKey" text)
+      left join lateral (select a.id from agent_messaging.api_keys a
+        where a.id = any(array[g."apiKeyId"]) and a.revoked_at is null
+        union all select '' where g."apiKeyId" is null) k on true
+      left join lateral (select * from agent_messaging.events o
+        where o.request_key = any(array[g."askedKey"]) and o.request_key is not null
+          and o.project_id = g."projectId" limit 1) r on true
+      left join lateral (select * from agent_messaging.events o
+        where o.id = any(array[g.id]) and o.project_id = g."projectId" limit 1) e on true
+    where k.id is null or r.seq is not null or e.seq is not null
+  loop
+    refused := refused || found.place;
+    return query select found.place, found.kind, found.id, found.fingerprint, null::text[];
+  end loop;
+  if cardinality(refused) > 0 then
+    events := (select coalesce(jsonb_agg(g.value order by g.ordinality), '[]')
+      from jsonb_array_elements(events) with ordinality as g
+      where (g.value ->> 'place')::bigint <> all(refused));
+  end if;
+  waiting := agent_messaging.add_events(events);
+  return query
+    select distinct g.place, 'published', null::text, null::text, null::text[]
+    from jsonb_to_recordset(events) as g (place bigint);
+  return query select null::bigint, 'waiting', null::text, null::text, waiting;
 end $$;
 `,
   record_attempts: `create or replace function agent_messaging.record_attempts(attempts jsonb)

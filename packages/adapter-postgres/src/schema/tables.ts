@@ -265,8 +265,19 @@ create table agent_messaging.events (
   name text not null,
   body text not null,
   trace text,
+  -- Of a published event: its person, its agent, and what a repeated request must match.
+  end_user_id text collate "C",
+  agent_id text collate "C",
+  fingerprint text,
+  request_key text collate "C",
+  request_fingerprint text,
   created_at bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
+create unique index events_id on agent_messaging.events (id, project_id);
+create unique index events_request on agent_messaging.events (request_key, project_id)
+  where request_key is not null;
+create index events_published on agent_messaging.events (agent_id, session_id)
+  where agent_id is not null;
 create index events_unplaced on agent_messaging.events (project_id, seq) where position is null;
 create index events_log on agent_messaging.events (project_id, position)
   where position is not null;

@@ -95,6 +95,17 @@ export class KnownReceivers {
   }
 }
 
+/** Reads the receivers of the topics now. */
+export async function readAndKeep(
+  db: Queries,
+  topics: ReadonlyMap<string, Topic>,
+  known: KnownReceivers,
+): Promise<Receivers> {
+  const fresh = await readReceivers(db, topics)
+  known.keep(fresh)
+  return fresh
+}
+
 const costOf = (topic: TopicReceivers | undefined): number =>
   topic === undefined ? 0 : 1 + topic.webhooks.length
 

@@ -10,19 +10,29 @@ import {
   erasePrincipalEvents,
   eventListeners,
   eventPurge,
+  publishedEvents,
   type Runner,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import type { GroupCommitter } from '../database/group-committer.js'
 import { atMost } from '../database/statements.js'
+import { publishing, type PublishParts } from './publish-events.js'
 
 type Ends = { readonly floor: number; readonly last: number }
 
 /** The position of an event is its `seq`. */
-export function eventStore(db: Database, committer: GroupCommitter, runner: Runner): EventStore {
+export function eventStore(
+  db: Database,
+  committer: GroupCommitter,
+  runner: Runner,
+  parts: PublishParts,
+): EventStore {
   const list = db.transaction(eventList(db))
   const findNew = newEvents(db)
+  const publish = publishing(db, parts)
   return {
+    ...publishedEvents(runner),
+    publish: (publication) => committer.write(() => publish(publication)),
     ...eventPurge(runner),
     ...eventListeners(runner),
     list: (query) => committer.read(() => list(query)),

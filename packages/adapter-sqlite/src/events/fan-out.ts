@@ -7,6 +7,7 @@ import {
   newDeliveryClaim,
   orderKeyOf,
   ownBody,
+  publishedColumns,
   traceColumn,
   WAITING,
   type ClaimedDeliveries,
@@ -64,16 +65,22 @@ type EventValues = [
   body: string,
   trace: string | null,
   createdAt: Instant,
+  ...published: (string | null)[],
 ]
+
+/** Returns the webhooks that get the event. */
+export const receiversOf = (
+  webhooks: WebhookRows,
+  event: WebhookEvent,
+  notTo?: string,
+): StoredWebhook[] =>
+  webhooks
+    .subscribed(event.projectId, event.name)
+    .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
 export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
   const orders = new DeliveryOrders(db)
-
-  const receiversOf = (event: WebhookEvent, notTo: string | undefined): StoredWebhook[] =>
-    webhooks
-      .subscribed(event.projectId, event.name)
-      .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
   const hooksFor = (event: WebhookEvent): StoredWebhook[] =>
     webhooks.hooksOf(event.messageId ?? '').filter(({ webhook }) => hookGets(webhook, event))
@@ -85,7 +92,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     deliveries: ClaimedDelivery[],
     skippedIds: string[],
   ): void => {
-    const receivers = receiversOf(event, notTo)
+    const receivers = receiversOf(webhooks, event, notTo)
     if (hasHooks) receivers.push(...hooksFor(event))
     const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
     for (const { seq: webhookSeq, webhook } of receivers) {
@@ -147,18 +154,16 @@ export function publisherOf(
 
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>(
-    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at, end_user_id, agent_id, fingerprint, request_key, request_fingerprint) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, body, created_at)
     values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
-    event: (
-      { id, projectId, messageId, sessionId, name, body, trace, createdAt }: WebhookEvent,
-      hasDeliveries: 0 | 1,
-    ): number | bigint =>
-      insertEvent.run(
+    event: (event: WebhookEvent, hasDeliveries: 0 | 1): number | bigint => {
+      const { id, projectId, messageId, sessionId, name, body, trace, createdAt } = event
+      return insertEvent.run(
         id,
         projectId,
         hasDeliveries,
@@ -168,7 +173,9 @@ function insertsOf(db: Database) {
         body,
         traceColumn(trace),
         createdAt,
-      ).lastInsertRowid,
+        ...(event.published ? publishedValues(event) : OF_THE_SERVICE),
+      ).lastInsertRowid
+    },
     delivery: (
       { projectId, createdAt }: WebhookEvent,
       { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey, body }: Inserted,
@@ -186,6 +193,14 @@ function insertsOf(db: Database) {
         createdAt,
       ),
   }
+}
+
+const OF_THE_SERVICE = [null, null, null, null, null]
+
+function publishedValues(event: WebhookEvent): (string | null)[] {
+  const { endUserId, agentId, fingerprint, requestKey, requestFingerprint } =
+    publishedColumns(event)
+  return [endUserId, agentId, fingerprint, requestKey, requestFingerprint]
 }
 
 const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const

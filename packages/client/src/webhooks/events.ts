@@ -1,4 +1,5 @@
 import type { components } from '../api.generated.js'
+import type { JsonObject } from './json.js'
 
 export type { Json, JsonObject } from './json.js'
 
@@ -27,7 +28,7 @@ export type EventData = {
 }
 export type EventName = keyof EventData
 
-/** The body of a webhook request. */
+/** The body of a webhook request for an event of the service. */
 export type WebhookEvent<Name extends EventName = EventName> = {
   [N in Name]: {
     readonly event: N
@@ -36,3 +37,18 @@ export type WebhookEvent<Name extends EventName = EventName> = {
     readonly data: EventData[N]
   }
 }[Name]
+
+/** The body of a webhook request for an event that a host published. */
+export type PublishedEvent = {
+  /** The type, such as `order.paid`. */
+  readonly event: string
+  readonly id: string
+  readonly createdAt: string
+  readonly data: JsonObject
+}
+
+const OWN = /^(?:message|agent|webhook|delivery)\./
+
+/** Tells an event of the service from one that a host published. */
+export const isServiceEvent = (event: WebhookEvent | PublishedEvent): event is WebhookEvent =>
+  OWN.test(event.event)

@@ -5,9 +5,11 @@ export type {
   ExecutionPrincipal,
   Json,
   JsonObject,
+  PublishedEvent,
   RunError,
   WebhookEvent,
 } from './events.js'
+export { isServiceEvent } from './events.js'
 export {
   nodeWebhookHandler,
   webhookHandler,

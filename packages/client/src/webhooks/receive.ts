@@ -1,5 +1,5 @@
 import type { DedupeStore } from './dedupe.js'
-import type { EventName, WebhookEvent } from './events.js'
+import { isServiceEvent, type EventName, type PublishedEvent, type WebhookEvent } from './events.js'
 import { keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError, type VerificationErrorCode } from './verification-error.js'
 import { verify, type Delivery, type HeadersLike, type VerifyOptions } from './verify.js'
@@ -16,7 +16,11 @@ export type ReceiverOptions = VerifyOptions & {
    */
   readonly secret: Secret
   /** Events without a handler are accepted and ignored. */
-  readonly on: EventHandlers
+  readonly on?: EventHandlers
+  /** The handlers of published events by their type, such as `order.paid`. */
+  readonly onPublished?: Readonly<
+    Record<string, (event: PublishedEvent, delivery: Delivery) => unknown>
+  >
   /** Limits a body that the handler reads. A longer body gets a 413. The default is 8 MiB. */
   readonly maxBodyBytes?: number
   /** Detects duplicates. Without it, the handlers receive every duplicate. */
@@ -70,7 +74,7 @@ function statusOf(code: VerificationErrorCode): number {
 }
 
 async function handle(
-  { dedupe, on }: ReceiverOptions,
+  { dedupe, on = {}, onPublished = {} }: ReceiverOptions,
   delivery: Delivery,
 ): Promise<ReceiverResponse> {
   const { deliveryId, event } = delivery
@@ -79,10 +83,12 @@ async function handle(
   if (state === 'busy')
     return { status: 409, body: 'another request for this delivery is in progress' }
   try {
-    const handler = on[event.event] as
-      | ((event: WebhookEvent, delivery: Delivery) => unknown)
-      | undefined
-    await handler?.(event, delivery)
+    if (isServiceEvent(event)) {
+      const handler = on[event.event] as
+        | ((event: WebhookEvent, delivery: Delivery) => unknown)
+        | undefined
+      await handler?.(event, delivery)
+    } else await onPublished[event.event]?.(event, delivery)
   } catch (error) {
     await dedupe?.abandon(deliveryId)
     throw error

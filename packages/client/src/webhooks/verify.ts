@@ -1,4 +1,4 @@
-import type { WebhookEvent } from './events.js'
+import type { PublishedEvent, WebhookEvent } from './events.js'
 import { bytesOf, keyIn, keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError } from './verification-error.js'
 
@@ -19,7 +19,8 @@ export type Delivery = {
   readonly deliveryId: string
   /** When this attempt was signed, in milliseconds since 1970. */
   readonly signedAt: number
-  readonly event: WebhookEvent
+  /** `isServiceEvent` tells which of both it is. */
+  readonly event: WebhookEvent | PublishedEvent
 }
 
 const TOLERANCE_SECONDS = 300
@@ -106,7 +107,7 @@ function eventOf(body: string) {
     'data' in event &&
     typeof event.event === 'string'
   if (!isEvent) throw new WebhookVerificationError('BODY_NOT_AN_EVENT')
-  return event as WebhookEvent
+  return event as WebhookEvent | PublishedEvent
 }
 
 function parse(body: string): unknown {
@@ -123,7 +124,7 @@ export type SignedTestEvent = { readonly body: string; readonly headers: Record<
 
 /** Signs a request like the service does, for tests of your receiver. */
 export async function signTestEvent(
-  event: WebhookEvent,
+  event: WebhookEvent | PublishedEvent,
   secret: string,
   {
     deliveryId = crypto.randomUUID(),

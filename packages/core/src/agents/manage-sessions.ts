@@ -5,6 +5,7 @@ import { fail } from '../domain/values/fail.js'
 import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import type { CancelContext } from '../messages/change-messages.js'
 import { scopeOf } from '../messages/scoped-lists.js'
+import { erasePublished } from '../webhooks/erase-published.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Needs } from './context.js'
@@ -48,8 +49,9 @@ export const eraseSession =
       const audit = auditEntry(d, { projectId, action: 'session.erased', ...target, actor })
       const remove = () => chain(d.storage.messages.erase({ ...session, audit }))
       const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
-      if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')
+      const events = yield* erasePublished(d, session)
+      if (erased === undefined && events === 0) return fail('session_not_found')
       d.waitingRoom.dismiss(
         (message) => message.agentId === agentId && message.sessionId === sessionId,
       )

@@ -30,6 +30,8 @@ export type Maintained = {
 }
 
 const INTERVAL_MS = 60_000
+/** The id of a published event is remembered for so long, also if events are kept for less. */
+const IDS_KEPT_MS = 86_400_000
 /**
  * Rows per step: a millisecond of SQLite's time, 20 ms with ten failed attempts each, 50 ms with 1
  * MiB of text each.
@@ -45,14 +47,15 @@ export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy' | 'stopping'>,
   folding: Folding,
 ): Maintenance {
-  const { retention, disabledBacklog } = d.policy
+  const { retention, disabledBacklog: disabled } = d.policy
   const { audit, counts, deliveries, events, messages, recoveries } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
     const now = d.clock.now()
-    const { maxAgeMs, max } = disabledBacklog
     const eventsBefore = now - retention.eventsMs
+    const endedBefore = now - retention.deliveriesMs
+    const idsBefore = atLeast0(now - Math.max(retention.eventsMs, IDS_KEPT_MS))
     await folding.fold()
     for (const { ms, keptMs } of COUNT_STEPS)
       await purged(
@@ -71,22 +74,22 @@ export function createMaintenance(
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
-        deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP }),
+        deliveries.cancelStale({
+          now,
+          dueBefore: now - disabled.maxAgeMs,
+          keep: disabled.max,
+          limit: STEP,
+        }),
       ),
       await purged(
-        (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore) }),
-        now - retention.deliveriesMs,
+        (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore), idsBefore }),
+        endedBefore,
       ),
       await purged(purgeMessages, Math.min(now - retention.messagesMs, counted.until)),
       await steps(() => messages.sweep({ limit: STEP })),
-      await steps(() =>
-        recoveries.purge({ finishedBefore: atLeast0(now - retention.deliveriesMs), limit: STEP }),
-      ),
-      await purged((purge) => audit.purge(purge), now - retention.deliveriesMs),
-      await purged(
-        ({ finishedBefore, limit }) => events.purge({ createdBefore: finishedBefore, limit }),
-        eventsBefore,
-      ),
+      await steps(() => recoveries.purge({ finishedBefore: atLeast0(endedBefore), limit: STEP })),
+      await purged((purge) => audit.purge(purge), endedBefore),
+      await purged((purge) => events.purge(eventPurge(purge, idsBefore)), eventsBefore),
     ] as const
     const [orphans, stale, purgedDeliveries, lookedAt] = kinds
     const purgedMessages = lookedAt - putOff
@@ -121,6 +124,12 @@ export function createMaintenance(
 
   return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }
 }
+
+const eventPurge = ({ finishedBefore: createdBefore, limit }: Purge, idsBefore: Instant) => ({
+  createdBefore,
+  idsBefore,
+  limit,
+})
 
 /** `-Infinity` keeps all events, as 0 does. A store takes numbers only. */
 const atLeast0 = (at: Instant): Instant => Math.max(0, at)

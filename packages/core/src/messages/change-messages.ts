@@ -11,7 +11,7 @@ import type { Unavailable } from '../ports/stored.js'
 import type { Needs } from './context.js'
 import type { Changing } from '../platform.js'
 import { notRunning, type NotRunning } from '../domain/agents/agent.js'
-import { metadataRule } from './draft-message.js'
+import { metadataRule } from '../domain/messages/metadata-rule.js'
 import {
   getMessage,
   type GetMessageError,

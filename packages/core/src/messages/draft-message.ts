@@ -3,16 +3,10 @@ import type { ByAccess } from '../domain/access/access.js'
 import type { Agent } from '../domain/agents/agent.js'
 import type { EarlierTurn } from '../domain/messages/history.js'
 import { broken, textRule, type Invalid, type Rule } from '../domain/values/input-rules.js'
-import {
-  canonicalJson,
-  isJsonObject,
-  isStorableText,
-  jsonProblem,
-  type Json,
-  type JsonObject,
-} from '../domain/values/json.js'
+import { canonicalJson, isStorableText, type Json, type JsonObject } from '../domain/values/json.js'
 import type { Limits } from '../domain/values/limits.js'
 import { resolvePrincipal, type PrincipalError } from '../domain/access/principal.js'
+import { metadataRule } from '../domain/messages/metadata-rule.js'
 import { parseTrace } from '../domain/messages/trace.js'
 import { countOfMessage } from '../domain/operations/counts.js'
 import type { NewMessage } from '../ports/message-store.js'
@@ -132,16 +126,6 @@ function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
   }
 }
 
-export function metadataRule(metadata: unknown, limits: Limits): Rule {
-  if (metadata === undefined) return undefined
-  if (!isJsonObject(metadata)) return 'must be an object'
-  const problem = jsonProblem(metadata, limits.metadataDepth)
-  if (problem !== undefined) return problem
-  return JSON.stringify(metadata).length > limits.metadataLength
-    ? `must have at most ${limits.metadataLength} characters as JSON`
-    : undefined
-}
-
 function earlierTurnsRule(
   turns: readonly Partial<EarlierTurn>[] | undefined,
   { earlierTurnsLength: max }: Limits,
@@ -158,7 +142,7 @@ function earlierTurnsRule(
   return length > max ? `must have at most ${max} characters` : undefined
 }
 
-function keyRule(key: unknown, limits: Limits): Rule {
+export function keyRule(key: unknown, limits: Limits): Rule {
   if (key === undefined) return undefined
   const fits =
     typeof key === 'string' &&

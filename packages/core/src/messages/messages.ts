@@ -21,6 +21,7 @@ import {
   searchMessages,
 } from './read-messages.js'
 import { readStory } from './read-story.js'
+import { publishBatch, publishEvent } from './publish-events.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
@@ -80,6 +81,7 @@ export function createMessages(platform: Platform, { deliverySender, recoveryRun
       list: listHooks(context),
       delete: deleteHook(context),
     },
+    events: { publish: publishEvent(context), publishBatch: publishBatch(context) },
     messages: {
       send: sendMessage(context),
       enqueue: enqueueMessage(context),

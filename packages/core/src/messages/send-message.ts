@@ -2,6 +2,7 @@ import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import { seesAgent, type AccessRestricted } from '../domain/access/access.js'
 import { notRunning, type Agent, type NotRunning } from '../domain/agents/agent.js'
 import { fail } from '../domain/values/fail.js'
+import type { IdempotencyMismatch } from '../domain/values/idempotency.js'
 import type { Invalid } from '../domain/values/input-rules.js'
 import { canReturn, type Message } from '../domain/messages/message.js'
 import type { PrincipalError } from '../domain/access/principal.js'
@@ -42,7 +43,8 @@ export type SendError =
   | NotRunning
   | AccessRestricted
   | { readonly kind: 'agent_not_found' | 'session_not_found' }
-  | { readonly kind: 'session_full' | 'idempotency_mismatch' }
+  | { readonly kind: 'session_full' }
+  | IdempotencyMismatch
   /** A token bucket of the send is empty. */
   | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   /** The recalled key is revoked. */

@@ -164,7 +164,11 @@ export type Outgoing = {
 export type Published = { readonly delivery: WebhookDelivery; readonly claims: ClaimedDeliveries }
 
 /** Without `eventsBefore`, the age of an event does not matter. */
-export type DeliveryPurge = Purge & { readonly eventsBefore?: Instant }
+export type DeliveryPurge = Purge & {
+  readonly eventsBefore?: Instant
+  /** As in `EventPurge`. */
+  readonly idsBefore?: Instant
+}
 
 /** The leases end at `leaseEnd` of their webhooks. */
 export type ClaimDue = LeaseTerms & {

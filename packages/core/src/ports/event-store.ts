@@ -1,4 +1,7 @@
 import type { Instant } from '../domain/values/instant.js'
+import type { Count } from '../domain/operations/counts.js'
+import type { PublishRequest, WebhookEvent } from '../domain/webhooks/event.js'
+import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type { PrincipalStep, Stored } from './stored.js'
 
 /**
@@ -10,6 +13,19 @@ import type { PrincipalStep, Stored } from './stored.js'
  * from its last position misses no event. A position is never used twice.
  */
 export interface EventStore {
+  /**
+   * Commits the published events with their deliveries, all or none, as `decidePublish` says. Events
+   * that are stored already stay as they are. Refuses what makes more deliveries than
+   * `MOST_DELIVERIES`.
+   */
+  publish(publication: Publication): Stored<PublishOutcome>
+  /** Returns an event of the log. */
+  get(projectId: string, id: string): Stored<StoredEvent | undefined>
+  /**
+   * Erases up to `limit` published events of an agent or of one of its sessions, with their
+   * deliveries and attempts, in any state. Returns their number.
+   */
+  eraseOf(step: SessionEvents): Stored<number>
   /**
    * Lists the first events after the position `after`, or the oldest events without it. Returns
    * `expired` if an event after that position was purged, if the position was never given out, or
@@ -61,6 +77,38 @@ export type ListenStep = {
   readonly cursor: string | undefined
 }
 
+/** The events of one request, each with `published`. */
+export type Publication = {
+  readonly projectId: string
+  readonly outgoing: Outgoing
+  readonly request?: PublishRequest
+  /** The key that publishes, if it was read earlier. Nothing is stored if it is revoked now. */
+  readonly apiKeyId?: string
+  /** Appended in the commit, if an event is new. */
+  readonly count?: Count
+}
+
+/**
+ * `mismatch`: other events have these ids, or, without ids, another request had the key. `fits`: of
+ * the events, so many make few enough deliveries.
+ */
+export type PublishOutcome =
+  | ({ readonly kind: 'published' } & ClaimedDeliveries)
+  | { readonly kind: 'replayed' | 'key_revoked' }
+  | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
+  | { readonly kind: 'too_many_deliveries'; readonly fits: number }
+
+export type StoredEvent = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'>
+
+export type SessionEvents = {
+  readonly projectId: string
+  readonly agentId: string
+  /** Absent: of all sessions. */
+  readonly sessionId?: string
+  readonly limit: number
+  readonly now: Instant
+}
+
 export type LoggedEvent = {
   readonly position: number
   readonly id: string
@@ -72,7 +120,12 @@ export type LoggedEvent = {
 export type EventPage = { readonly events: readonly LoggedEvent[]; readonly next: number }
 
 /** Selects up to `limit` events that were created before `createdBefore`. */
-export type EventPurge = { readonly createdBefore: Instant; readonly limit: number }
+export type EventPurge = {
+  readonly createdBefore: Instant
+  /** Events whose ids or requests are remembered stay until then. */
+  readonly idsBefore?: Instant
+  readonly limit: number
+}
 
 /** `events` were erased, or would be with `countOnly`. */
 export type ErasedEvents = { readonly events: number; readonly next?: number }

@@ -75,11 +75,15 @@ export type AcceptStores = {
   readonly messages: { accept: OrInvalid<MessageStore['accept']> }
 }
 
+/** The store method that publishes, in the same places. */
+export type PublishStore = { readonly events: { publish: OrInvalid<EventStore['publish']> } }
+
 /** An open transaction of a host. */
-export type HostTransaction = AcceptStores & {
-  /** Calls `hear` after the transaction has ended. A storage that cannot tell never calls it. */
-  onEnd(hear: () => void): void
-}
+export type HostTransaction = AcceptStores &
+  PublishStore & {
+    /** Calls `hear` after the transaction has ended. A storage that cannot tell never calls it. */
+    onEnd(hear: () => void): void
+  }
 
 /** A host's transaction can be one in which no message can be accepted. */
 type OrInvalid<Call> = Call extends (...input: infer Input) => Stored<infer Value>

@@ -14,6 +14,7 @@ export type Fact = {
     | 'message.accepted'
     | 'message.cancelled'
     | 'message.retried'
+    | 'event.published'
     | 'run.finished'
     | 'input.changed' // a question was answered, withdrawn, reminded of, or has expired
     | 'answer.shortened' // parts of an agent's answer were no text
@@ -45,6 +46,7 @@ export function levelOfFact(fact: Fact): 'info' | 'warn' | 'error' {
     case 'maintenance.done':
     case 'message.cancelled':
     case 'message.retried':
+    case 'event.published':
     case 'input.changed':
     case 'recovery.finished':
       return 'info'

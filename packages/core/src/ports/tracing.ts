@@ -12,6 +12,7 @@ export interface Tracing {
 export type SpanStart = {
   readonly name:
     | 'message.send' // until the message is stored
+    | 'event.publish' // until the events are stored
     | 'agent.run' // from the claim until the outcome is stored
     | 'delivery.attempt' // from the request until the attempt is stored
     | 'store.commit' // one write, until it is durable

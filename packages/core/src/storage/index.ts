@@ -97,7 +97,17 @@ export {
   type OperatorReason,
   type SendingDelivery,
 } from '../domain/webhooks/delivery.js'
-export { freezeEvent, isForEndUser, type WebhookEvent } from '../domain/webhooks/event.js'
+export { publishedColumns } from './event-row.js'
+export { freezeEvent, type PublishRequest, type WebhookEvent } from '../domain/webhooks/event.js'
+export { isForEndUser, type OfPerson } from '../domain/webhooks/event-person.js'
+export {
+  decidePublish,
+  eventsThatFit,
+  MOST_DELIVERIES,
+  ofRequest,
+  publishedEvent,
+  type SameId,
+} from '../domain/webhooks/published-event.js'
 export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
 export {
   countedAs,
@@ -184,6 +194,10 @@ export type {
   ErasedEvents,
   EventPage,
   EventPurge,
+  Publication,
+  PublishOutcome,
+  SessionEvents,
+  StoredEvent,
   EventsAfter,
   EventsBefore,
   EventStore,

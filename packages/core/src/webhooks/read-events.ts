@@ -7,7 +7,7 @@ import type { Platform, Reading } from '../platform.js'
 import type { EventsAfter, LoggedEvent } from '../ports/event-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 export type ReadEventsInput = {
   readonly projectId: string
@@ -28,6 +28,16 @@ export type ReadEventsInput = {
 export type EventOfLog = Pick<LoggedEvent, 'id' | 'name' | 'body'> & { readonly cursor: string }
 export type EventsOfLog = { readonly data: readonly EventOfLog[]; readonly nextCursor: string }
 export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cursor_expired' }
+
+export type EventRef = { readonly projectId: string; readonly eventId: string }
+
+export const getEvent =
+  ({ storage }: Reading) =>
+  ({ projectId, eventId }: EventRef) =>
+    existing(storage.events.get(projectId, eventId), 'event_not_found').map((event) => ({
+      ...event,
+      body: withoutInputUrl(event.body),
+    }))
 
 /** The longest wait of one read. Proxies cut connections that are silent for a minute. */
 const MOST_WAIT_MS = 60_000

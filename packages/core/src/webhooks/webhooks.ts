@@ -24,7 +24,7 @@ import {
 import { decideRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
 import { createRecoveryRunner } from './recovery-runner.js'
 
-import { readEvents } from './read-events.js'
+import { getEvent, readEvents } from './read-events.js'
 import { readDeliveryStory } from './read-receivers.js'
 
 export type Webhooks = ReturnType<typeof createWebhooks>
@@ -44,7 +44,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     eventReaders,
     knownTypes,
     eventListeners,
-    events: { read, on: eventListeners.on },
+    events: { read, get: shared(getEvent(context)), on: eventListeners.on },
     recoveryRunner,
     webhooks: {
       create: createWebhook(context),

@@ -36,13 +36,19 @@ function messageHandlers({
   counter,
   histogram,
 }: Instruments): Handlers<
-  'message.accepted' | 'message.cancelled' | 'message.retried' | 'run.finished' | 'input.changed'
+  | 'message.accepted'
+  | 'message.cancelled'
+  | 'message.retried'
+  | 'event.published'
+  | 'run.finished'
+  | 'input.changed'
 > {
   const accepted = counter(
     'messages_accepted',
     'Sends, by whether they attached to an earlier message.',
     ['attached', 'agent'],
   )
+  const published = counter('events_published', 'Events that a host published.', [])
   const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', [
     'to',
   ])
@@ -64,6 +70,7 @@ function messageHandlers({
   return {
     'message.accepted': ({ attached, agentName }) =>
       accepted.inc({ attached: labelOf(attached), agent: agentOf(agentName) }),
+    'event.published': ({ events }) => published.inc({}, Number(events)),
     'message.cancelled': () => changed.inc({ to: 'cancelled' }),
     'message.retried': () => changed.inc({ to: 'queued' }),
     'input.changed': ({ to }) => inputs.inc({ to: labelOf(to) }),

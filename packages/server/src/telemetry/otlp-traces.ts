@@ -62,6 +62,7 @@ const reporting = (
 
 const KINDS = {
   'message.send': SpanKind.PRODUCER,
+  'event.publish': SpanKind.PRODUCER,
   'agent.run': SpanKind.CLIENT,
   'delivery.attempt': SpanKind.CLIENT,
   'store.commit': SpanKind.INTERNAL,

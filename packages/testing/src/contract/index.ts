@@ -34,6 +34,7 @@ import { ownersSuite } from './service/owners.js'
 import { orderModelSuite } from './deliveries/order-model.js'
 import { outboxSuite } from './deliveries/outbox.js'
 import { thinBodiesSuite } from './deliveries/thin-bodies.js'
+import { publishedEventsSuite } from './deliveries/published-events.js'
 import { pagingSuite } from './service/paging.js'
 import { pastRunsSuite } from './messages/past-runs.js'
 import { eventTypesSuite } from './service/event-types.js'
@@ -93,6 +94,7 @@ const suites = {
     'the outbox': outboxSuite,
     'thin bodies': thinBodiesSuite,
     'the log of events': eventLogSuite,
+    'published events': publishedEventsSuite,
     'listeners of the log': eventListenersSuite,
     'the receivers of an event': subscriptionsSuite,
     'hooks of messages': messageHooksSuite,

@@ -58,9 +58,15 @@ import {
   matches,
   removeDelivery,
 } from './memory-delivery-rows.js'
-import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
-import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
-import { claimDelivery, eventBodyOf, publish, publishOne } from './memory-outbox.js'
+import {
+  eraseLoggedEvents,
+  purgeLoggedEvents,
+  isForgotten,
+  keyOfDelivered,
+  personIn,
+} from './memory-event-log.js'
+import { ofProject, type DeliveryRow, type Immediate, type Memory, keyOfEvent } from './memory.js'
+import { claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
 import { appendCount } from './memory-counts.js'
@@ -232,31 +238,41 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return limit - left
   }
 
-  purge({ finishedBefore, limit, eventsBefore = Infinity }: DeliveryPurge): number {
+  purge({
+    finishedBefore,
+    limit,
+    eventsBefore = Infinity,
+    idsBefore = eventsBefore,
+  }: DeliveryPurge): number {
     const purged = this.#rows()
       .map(({ delivery }) => delivery)
       .filter(({ state }) => finishedAt(state) < finishedBefore)
       .sort((a, b) => finishedAt(a.state) - finishedAt(b.state))
       .slice(0, limit)
-    const eventIds = new Set(purged.map(({ eventId }) => eventId))
+    const keys = new Set(purged.map(keyOfDelivered))
     this.#remove(purged)
     purgeLoggedEvents(
       this.#memory,
-      ({ id, createdAt }) => createdAt < eventsBefore && eventIds.has(id),
+      (event) =>
+        event.createdAt < eventsBefore &&
+        isForgotten(event, idsBefore) &&
+        keys.has(keyOfEvent(event)),
     )
     return purged.length
   }
 
   erasePrincipal({ projectId, endUserId, countOnly, now, audit }: PrincipalStep): ErasedDeliveries {
+    const isOf = (event: WebhookEvent | undefined): boolean =>
+      event !== undefined && isForEndUser(personIn(event), endUserId)
     const erased = this.#rows()
       .filter(({ delivery }) => delivery.projectId === projectId)
-      .filter((row) => isForEndUser(eventBodyOf(this.#memory, row), endUserId))
+      .filter((row) => isOf(this.#memory.events.get(keyOfDelivered(row.delivery))))
       .map(({ delivery }) => delivery)
     if (!countOnly) {
       for (const delivery of erased) this.#releaseProbe(delivery, now)
       this.#remove(erased)
-      const eventIds = new Set(erased.map(({ eventId }) => eventId))
-      eraseLoggedEvents(this.#memory, ({ id }) => eventIds.has(id))
+      const keys = new Set(erased.map(keyOfDelivered))
+      eraseLoggedEvents(this.#memory, (event) => keys.has(keyOfEvent(event)))
       for (const delivery of erased) advanceOrder(this.#memory, delivery, now)
       recorded(this.#memory, audit, erased.length > 0)
     }
@@ -358,7 +374,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
 
   #find(filter: RedeliverFilter): WebhookDelivery[] {
     return this.#rows()
-      .filter((row) => matches(row, filter, this.#memory.events.get(row.delivery.eventId)))
+      .filter((row) => matches(row, filter, this.#memory.events.get(keyOfDelivered(row.delivery))))
       .map(({ delivery }) => delivery)
   }
 

@@ -1,4 +1,6 @@
 import {
+  decidePublish,
+  eventsThatFit,
   isForEndUser,
   type WebhookEvent,
   isAnotherEvent,
@@ -11,59 +13,85 @@ import {
   type EventTail,
   type ListenStep,
   type PrincipalStep,
+  type Publication,
+  type PublishOutcome,
+  type SessionEvents,
+  type StoredEvent,
 } from '@org/agent-messaging-core/storage'
 import { recorded } from './memory-audit.js'
-import type { Immediate, Memory } from './memory.js'
-
-/** Stores the event at the next position of the log. */
-export function addToLog(memory: Memory, event: WebhookEvent): void {
-  memory.events.set(event.id, event)
-  if (!memory.eventPositions.has(event.id))
-    memory.eventPositions.set(event.id, ++memory.lastEventPosition)
-}
-
-type Selects = (event: WebhookEvent) => boolean
-
-/** Deletes selected events that have no deliveries. Returns their number. */
-export function eraseLoggedEvents(memory: Memory, selects: Selects): number {
-  const removed = withoutDeliveries(memory).filter(selects)
-  for (const event of removed) remove(memory, event)
-  return removed.length
-}
-
-/** Does the same. Positions before a deleted event expire. */
-export function purgeLoggedEvents(memory: Memory, selects: Selects, limit = Infinity): number {
-  const purged = withoutDeliveries(memory).filter(selects).slice(0, limit)
-  for (const event of purged) {
-    const { projectId } = event
-    const floor = memory.eventFloors.get(projectId) ?? 0
-    memory.eventFloors.set(projectId, Math.max(floor, positionOf(memory, event)))
-    remove(memory, event)
-  }
-  return purged.length
-}
-
-/** Oldest first. */
-function withoutDeliveries({ events, deliveries }: Memory): WebhookEvent[] {
-  const sent = new Set([...deliveries.values()].map(({ delivery }) => delivery.eventId))
-  return [...events.values()]
-    .filter(({ id }) => !sent.has(id))
-    .sort((a, b) => a.createdAt - b.createdAt)
-}
-
-function remove(memory: Memory, { id }: WebhookEvent): void {
-  memory.events.delete(id)
-  memory.eventPositions.delete(id)
-}
-
-const positionOf = (memory: Memory, { id }: WebhookEvent): number =>
-  memory.eventPositions.get(id) ?? 0
+import { appendCount } from './memory-counts.js'
+import {
+  eraseLoggedEvents,
+  isForgotten,
+  keyOfDelivered,
+  personIn,
+  positionOf,
+  purgeLoggedEvents,
+  removeEvent,
+  withoutDeliveries,
+  type Selects,
+} from './memory-event-log.js'
+import { removeDelivery } from './memory-delivery-rows.js'
+import { advanceOrder } from './memory-order.js'
+import { publish, receiversOf } from './memory-outbox.js'
+import { keyOfEvent, type Immediate, type Memory } from './memory.js'
 
 export class MemoryEvents implements Immediate<EventStore> {
   readonly #memory: Memory
 
   constructor(memory: Memory) {
     this.#memory = memory
+  }
+
+  publish({ projectId, outgoing, request, apiKeyId, count }: Publication): PublishOutcome {
+    const { apiKeys } = this.#memory
+    const key = apiKeys.get(apiKeyId ?? '')?.key
+    if (apiKeyId !== undefined && (!key || key.revokedAt !== undefined))
+      return { kind: 'key_revoked' }
+    const all = this.#ofProject(projectId)
+    const ids = new Set(outgoing.events.map(({ id }) => id))
+    const sameIds = all
+      .filter(({ id }) => ids.has(id))
+      .map(({ id, published }) => ({ id, fingerprint: published?.fingerprint ?? null }))
+    const same = all.find(({ published }) => published?.request?.key === request?.key && request)
+    const decided = decidePublish(outgoing.events, sameIds, {
+      ...(request && { asked: request }),
+      stored: same?.published?.request?.fingerprint,
+    })
+    if (decided.kind !== 'new') return decided
+    const { events } = decided
+    const fits = eventsThatFit(events.map((event) => receiversOf(this.#memory, event).length))
+    if (events.length > 1 && fits < events.length) return { kind: 'too_many_deliveries', fits }
+    appendCount(this.#memory, count)
+    return { kind: 'published', ...publish(this.#memory, { ...outgoing, events }) }
+  }
+
+  get(projectId: string, id: string): StoredEvent | undefined {
+    const found = this.#ofProject(projectId).find((event) => event.id === id)
+    return found && { id, name: found.name, body: found.body, createdAt: found.createdAt }
+  }
+
+  eraseOf({ projectId, agentId, sessionId, limit, now }: SessionEvents): number {
+    const found = this.#ofProject(projectId)
+      .filter(
+        (event) =>
+          event.published &&
+          event.agentId === agentId &&
+          (sessionId === undefined || event.sessionId === sessionId),
+      )
+      .slice(0, limit)
+    const keys = new Set(found.map(keyOfEvent))
+    const deliveries = [...this.#memory.deliveries.values()]
+      .map(({ delivery }) => delivery)
+      .filter((delivery) => keys.has(keyOfDelivered(delivery)))
+    for (const { id } of deliveries) removeDelivery(this.#memory, id)
+    for (const event of found) removeEvent(this.#memory, event)
+    for (const delivery of deliveries) advanceOrder(this.#memory, delivery, now)
+    return found.length
+  }
+
+  #ofProject(projectId: string): WebhookEvent[] {
+    return [...this.#memory.events.values()].filter((event) => event.projectId === projectId)
   }
 
   list({ projectId, after, mark, limit }: EventsAfter): EventPage | 'expired' {
@@ -82,7 +110,8 @@ export class MemoryEvents implements Immediate<EventStore> {
 
   positionAt({ projectId, createdBefore }: EventsBefore): number {
     const older = this.#after({ projectId, after: 0 }).filter(
-      ({ id }) => (this.#memory.events.get(id)?.createdAt ?? 0) < createdBefore,
+      ({ id }) =>
+        (this.#memory.events.get(keyOfEvent({ projectId, id }))?.createdAt ?? 0) < createdBefore,
     )
     return older.at(-1)?.position ?? this.#memory.eventFloors.get(projectId) ?? 0
   }
@@ -99,13 +128,15 @@ export class MemoryEvents implements Immediate<EventStore> {
     return { cursor: kept }
   }
 
-  purge({ createdBefore, limit }: EventPurge): number {
-    return purgeLoggedEvents(this.#memory, ({ createdAt }) => createdAt < createdBefore, limit)
+  purge({ createdBefore, idsBefore = createdBefore, limit }: EventPurge): number {
+    const selects: Selects = (event) =>
+      event.createdAt < createdBefore && isForgotten(event, idsBefore)
+    return purgeLoggedEvents(this.#memory, selects, limit)
   }
 
   erasePrincipal({ projectId, endUserId, countOnly, audit }: PrincipalStep): ErasedEvents {
     const selects: Selects = (event) =>
-      event.projectId === projectId && isForEndUser(event.body, endUserId)
+      event.projectId === projectId && isForEndUser(personIn(event), endUserId)
     if (countOnly) return { events: withoutDeliveries(this.#memory).filter(selects).length }
     const events = eraseLoggedEvents(this.#memory, selects)
     recorded(this.#memory, audit, events > 0)

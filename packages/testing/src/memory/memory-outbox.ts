@@ -13,7 +13,7 @@ import {
   type ClaimedDelivery,
   type Outgoing,
 } from '@org/agent-messaging-core/storage'
-import { addToLog } from './memory-events.js'
+import { addToLog, keyOfDelivered } from './memory-event-log.js'
 import { removeDelivery } from './memory-delivery-rows.js'
 import { openWithKey } from './memory-order.js'
 import type { DeliveryRow, Memory } from './memory.js'
@@ -35,10 +35,7 @@ function publishEvent(
   claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
 ): void {
   addToLog(memory, event)
-  const subscribed = [...memory.webhooks.values()].filter(
-    (webhook) => webhook.id !== notTo && isSubscribed(webhook, event),
-  )
-  for (const webhook of subscribed) {
+  for (const webhook of receiversOf(memory, event, notTo)) {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
     const isWaiting = row.delivery.state.kind === 'waiting'
     const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
@@ -46,6 +43,12 @@ function publishEvent(
     if (skipped !== undefined) claims.skipped.push(skipped)
   }
 }
+
+/** Returns the webhooks that get the event. */
+export const receiversOf = (memory: Memory, event: WebhookEvent, notTo?: string): Webhook[] =>
+  [...memory.webhooks.values()].filter(
+    (webhook) => webhook.id !== notTo && isSubscribed(webhook, event),
+  )
 
 /** Stores the event with one delivery for this webhook. */
 export function publishOne(
@@ -111,7 +114,7 @@ export function claimDelivery(
   } as const
   row.delivery = delivery
   row.token = ++memory.lastToken
-  const trace = memory.events.get(delivery.eventId)?.trace
+  const trace = memory.events.get(keyOfDelivered(delivery))?.trace
   return {
     delivery,
     lease: { token: row.token, until },
@@ -121,8 +124,8 @@ export function claimDelivery(
   }
 }
 
-export const eventBodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
-  memory.events.get(delivery.eventId)?.body ?? ''
+const eventBodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
+  memory.events.get(keyOfDelivered(delivery))?.body ?? ''
 
 /** Deletes hooks with their deliveries. */
 export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => boolean): void {

@@ -39,8 +39,9 @@ export type Memory = {
   readonly sessions: Map<string, Session>
   readonly messages: Map<string, MessageRow>
   readonly idempotencyKeys: Map<string, MessageRow>
+  /** By `keyOfEvent`. */
   readonly events: Map<string, WebhookEvent>
-  /** The position of each event in the log, by the id of the event. */
+  /** The position of each event in the log, by the same key. */
   readonly eventPositions: Map<string, number>
   /** The last position that a purge deleted, by project. */
   readonly eventFloors: Map<string, number>
@@ -103,6 +104,10 @@ export type DeliveryRow = {
   token: number
   readonly attempts: DeliveryAttempt[]
 }
+
+/** Ids of published events are unique in their project. */
+export const keyOfEvent = ({ projectId, id }: Pick<WebhookEvent, 'projectId' | 'id'>): string =>
+  `${projectId} ${id}`
 
 export const newMemory = (): Memory => ({
   projects: new Map(),

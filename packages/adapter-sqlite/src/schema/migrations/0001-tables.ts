@@ -240,8 +240,17 @@ create table events (
   name text not null,
   body text not null,
   trace text,
+  -- Of a published event: its person, its agent, and what a repeated request must match.
+  end_user_id text,
+  agent_id text,
+  fingerprint text,
+  request_key text,
+  request_fingerprint text,
   created_at integer not null
 ) strict;
+create unique index events_id on events (id, project_id);
+create unique index events_request on events (request_key, project_id) where request_key is not null;
+create index events_published on events (agent_id, session_id) where agent_id is not null;
 create index events_project on events (project_id);
 create index events_alone on events (created_at) where has_deliveries = 0;
 create index events_message on events (message_id) where has_deliveries = 1 and message_id is not null;

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EventName, WebhookEvent } from '../events.js'
+import type { EventName, PublishedEvent, WebhookEvent } from '../events.js'
 import { keyIn } from '../secrets.js'
 import { WebhookVerificationError } from '../verification-error.js'
 import { verify } from '../verify.js'
@@ -26,8 +26,9 @@ export type CatcherOptions = {
   readonly port?: number
 }
 
-export type CaughtEvent<Name extends EventName = EventName> = {
-  readonly event: WebhookEvent<Name>
+export type CaughtEvent<Name extends string = EventName> = {
+  /** An event of the service, or a published one. */
+  readonly event: Name extends EventName ? WebhookEvent<Name> : PublishedEvent
   readonly deliveryId: string
   /** Milliseconds since 1970. */
   readonly signedAt: number
@@ -56,7 +57,7 @@ export type WebhookCatcher = {
    * Returns the oldest event of this name, or of any name, that `next` has not returned. Waits for
    * one if necessary. Rejects after `timeoutMs`, by default 5 s, and names the received events.
    */
-  next<Name extends EventName = EventName>(
+  next<Name extends string = EventName>(
     name?: Name,
     options?: { readonly timeoutMs?: number },
   ): Promise<CaughtEvent<Name>>
@@ -99,7 +100,7 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
       return
     }
     const { status = 200, delayMs = 0, headers: extra = {} } = answers.shift() ?? defaultAnswer
-    caught.put({ ...delivery, headers, body: body.toString(), status })
+    caught.put({ ...delivery, headers, body: body.toString(), status } as CaughtEvent)
     if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
     response.writeHead(status, extra).end()
   }
@@ -112,7 +113,7 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
     secret,
     received: caught.all,
     refused,
-    next: <Name extends EventName>(name?: Name, { timeoutMs = TIMEOUT_MS } = {}) =>
+    next: <Name extends string>(name?: Name, { timeoutMs = TIMEOUT_MS } = {}) =>
       caught.take(
         ({ event }) => name === undefined || event.event === name,
         timeoutMs,

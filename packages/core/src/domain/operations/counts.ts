@@ -36,6 +36,7 @@ type TimeName = (typeof TIME_NAMES)[number]
 /** What is counted, in words for people. */
 export const COUNTED = {
   messages: 'Accepted messages.',
+  events: 'Published events.',
   runs: 'Runs whose outcome was stored.',
   answered: 'Messages that were answered.',
   failed: 'Messages that failed. One that is retried and fails again counts again.',
@@ -44,7 +45,7 @@ export const COUNTED = {
   delivered: 'Deliveries that a receiver accepted.',
   exhausted: 'Deliveries without another attempt.',
   attempts: 'Requests to webhooks.',
-  bytesIn: 'Messages with their metadata, in UTF-8.',
+  bytesIn: 'Messages with their metadata, and published events, in UTF-8.',
   bytesOut: 'Answers, and the bodies of attempts, in UTF-8.',
   inputTokens: 'Tokens that runtimes report.',
   outputTokens: 'Tokens that runtimes report.',
@@ -65,10 +66,13 @@ export type Counts = Partial<
   >
 >
 
-/** Counts of an agent or a webhook at an instant. Hooks of messages have no `id`. */
+/**
+ * Counts of an agent or a webhook at an instant, or of the project alone. The project and hooks of
+ * messages have no `id`.
+ */
 export type Count = {
   readonly projectId: string
-  readonly subject: 'agent' | 'webhook'
+  readonly subject: 'project' | 'agent' | 'webhook'
   readonly id: string
   readonly at: Instant
   readonly counts: Counts
@@ -87,6 +91,15 @@ export const countOfMessage = (
 ): Count => {
   const bytesIn = bytesOf(message) + (metadata ? bytesOf(JSON.stringify(metadata)) : 0)
   return { projectId, subject: 'agent', id: agentId, at, counts: { messages: 1, bytesIn } }
+}
+
+export const countOfPublish = (
+  projectId: string,
+  events: readonly { readonly body: string }[],
+  at: Instant,
+): Count => {
+  const bytesIn = events.reduce((sum, { body }) => sum + bytesOf(body), 0)
+  return { projectId, subject: 'project', id: '', at, counts: { events: events.length, bytesIn } }
 }
 
 type OfAgent = { readonly projectId: string; readonly agentId: string }
@@ -238,7 +251,7 @@ export function rowsOfCounts(
     else
       for (const stepMs of steps) {
         const at = startOf(one.at, stepMs)
-        add({ ...one, stepMs, at })
+        if (one.subject !== 'project') add({ ...one, stepMs, at })
         add({ ...one, stepMs, at, subject: 'project', id: '' })
       }
   return [...rows.values()]

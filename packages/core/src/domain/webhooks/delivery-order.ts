@@ -9,6 +9,6 @@ export const orderKeyOf = (
   { id, ordering }: Pick<Webhook, 'id' | 'ordering'>,
   { agentId, sessionId }: Pick<WebhookEvent, 'agentId' | 'sessionId'>,
 ): string | undefined =>
-  ordering === 'session' && agentId !== undefined && sessionId !== undefined
-    ? `${id} ${agentId} ${sessionId}`
+  ordering === 'session' && sessionId !== undefined
+    ? `${id} ${agentId ?? ''} ${sessionId}`
     : undefined

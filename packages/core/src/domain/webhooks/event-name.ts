@@ -11,6 +11,9 @@ const WORD = '[A-Za-z0-9_-]+'
 export const EVENT_TYPE_PATTERN = `^${WORD}(\\.${WORD})+$`
 export const SUBSCRIPTION_PATTERN = `^(\\*|${WORD}(\\.${WORD})*\\.(\\*|${WORD}))$`
 
+/** The types without the names of the service. */
+export const PUBLISHED_PATTERN = `^(?!(message|agent|webhook|delivery)\\.)${WORD}(\\.${WORD})+$`
+
 const TYPE = new RegExp(EVENT_TYPE_PATTERN)
 const GROUP = new RegExp(`^${WORD}(\\.${WORD})*\\.\\*$`)
 const OWN = /^(?:message|agent|webhook|delivery)\./

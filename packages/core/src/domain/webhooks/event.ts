@@ -1,7 +1,7 @@
 import type { Instant } from '../values/instant.js'
 import { toIso } from '../values/instant.js'
 import type { Json, JsonObject } from '../values/json.js'
-import { endUserMark, isEndUser, type ExecutionPrincipal } from '../access/principal.js'
+import type { ExecutionPrincipal } from '../access/principal.js'
 import type { RunError } from '../messages/run.js'
 import type { TraceContext } from '../messages/trace.js'
 import type { UnreachableError } from '../values/unreachable-error.js'
@@ -133,6 +133,18 @@ export type EventPayload = {
   readonly [Name in EventName]: { readonly event: Name; readonly data: EventData[Name] }
 }[EventName]
 
+/** What is stored with a published event and is not in its body. */
+type Publishing = {
+  readonly endUserId?: string
+  /** Of the content, if the host gave the event its id. */
+  readonly fingerprint?: string
+  /** The request that published the event, on its first event only. */
+  readonly request?: PublishRequest
+}
+
+/** An `Idempotency-Key`, and the fingerprint of all events of its request. */
+export type PublishRequest = { readonly key: string; readonly fingerprint: string }
+
 /**
  * An event. Every attempt of every delivery sends exactly the characters of `body`, as UTF-8. An
  * agent's event has `agentId`. A message's event also has the message's id, session and metadata.
@@ -147,6 +159,8 @@ export type WebhookEvent = FilteredEvent & {
   readonly serviceUrl?: string
   /** The trace context of the request that caused the event. */
   readonly trace?: TraceContext
+  /** Present if a host published the event. */
+  readonly published?: Publishing
   readonly createdAt: Instant
 }
 
@@ -164,7 +178,11 @@ export type EventOf<N extends EventName> = Extract<EventPayload, { readonly even
   readonly createdAt: string
 }
 
-/** Creates the bytes of all deliveries with full bodies: `{"event","id","createdAt","data"}`. */
+/** The bytes of all deliveries with full bodies: `{"event","id","createdAt","data"}`. */
+export const frozen = (event: string, id: string, now: Instant, data: object): string =>
+  JSON.stringify({ event, id, createdAt: toIso(now), data })
+
+/** Creates an event of the service. */
 export function freezeEvent(
   payload: EventPayload,
   id: string,
@@ -172,12 +190,7 @@ export function freezeEvent(
   now: Instant,
   serviceUrl?: string,
 ): WebhookEvent {
-  const body = JSON.stringify({
-    event: payload.event,
-    id,
-    createdAt: toIso(now),
-    data: payload.data,
-  })
+  const body = frozen(payload.event, id, now, payload.data)
   const data: object = payload.data
   const { agentId, messageId, sessionId, metadata }: EventSubject = data
   return {
@@ -197,12 +210,3 @@ export function freezeEvent(
 
 /** The fields of an event's data that the event has too. */
 type EventSubject = FilteredEvent & Pick<WebhookEvent, 'messageId'>
-
-/** Returns true if the event's principal is this end user. Metadata does not count. */
-export function isForEndUser(body: string, endUserId: string): boolean {
-  if (!body.includes(endUserMark(endUserId))) return false
-  const { data } = JSON.parse(body) as {
-    readonly data: { readonly executionPrincipal?: ExecutionPrincipal }
-  }
-  return data.executionPrincipal !== undefined && isEndUser(data.executionPrincipal, endUserId)
-}

@@ -1,8 +1,9 @@
-import type { Client, LoggedEvent } from '@org/agent-messaging-client'
+import type { Client, LoggedEvent, NewEvent } from '@org/agent-messaging-client'
+import type { JsonObject } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { addApiCommand, type Invocation } from '../command.js'
-import { instant } from '../options.js'
+import { instant, jsonFile } from '../options.js'
 import { forStdout } from '../output.js'
 
 type TailOptions = {
@@ -11,8 +12,17 @@ type TailOptions = {
   readonly follow: boolean
 }
 
+type PublishOptions = Partial<Pick<NewEvent, 'id' | 'metadata'>> & {
+  readonly data?: JsonObject
+  readonly endUser?: string
+  readonly agent?: string
+  readonly session?: string
+  readonly idempotencyKey?: string
+}
+
 export function addEvents(program: Command): void {
-  const events = program.command('events').description('read the log of events')
+  const events = program.command('events').description('publish events, and read their log')
+  addPublish(events)
   addApiCommand(events, 'tail', {
     about: 'print events as they happen, until Ctrl-C',
     examples: [
@@ -26,6 +36,30 @@ export function addEvents(program: Command): void {
     .option('--since <time>', 'also events since this time, such as 2030-01-31', instant)
     .option('--after <cursor>', 'also events after this cursor, which --json prints')
     .option('--no-follow', 'print the events until now, and end')
+}
+
+function addPublish(events: Command): void {
+  addApiCommand(events, 'publish <type>', {
+    about: 'publish an event to the webhooks that subscribe to its type',
+    examples: [
+      `echo '{"orderId":"o-42"}' | agent-messaging events publish order.paid --data -`,
+      'agent-messaging events publish order.paid --data order.json --id order-42-paid',
+    ],
+    thing: 'the event',
+    call: ({ client, options }: Invocation<PublishOptions>, type) => {
+      const { data = {}, id, metadata, endUser, agent, session, idempotencyKey } = options
+      const more = given({ id, metadata, endUserId: endUser, agentId: agent, sessionId: session })
+      return client.events.publish({ type, data, ...more }, given({ idempotencyKey }))
+    },
+    text: ({ id }) => `Published event ${id}.`,
+  })
+    .option('--data <file>', 'JSON file with the content, - for stdin (default: {})', jsonFile)
+    .option('--id <id>', 'id of the event, which is published once')
+    .option('--end-user <id>', 'the person whose data this is')
+    .option('--agent <id>', 'agent in whose session the event stands')
+    .option('--session <id>', 'session that orders the event')
+    .option('--metadata <file>', 'JSON file with metadata for the event', jsonFile)
+    .option('--idempotency-key <key>', 'publish at most once for this key, even if repeated')
 }
 
 /** A reader that follows gets earlier events only with a time or a cursor. */

@@ -4,6 +4,7 @@ import { usageFile, usageText } from './usage.js'
 
 const none: Counts = {
   messages: 0,
+  events: 0,
   runs: 0,
   answered: 0,
   failed: 0,

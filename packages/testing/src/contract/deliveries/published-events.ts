@@ -1,0 +1,294 @@
+import { expect } from 'vitest'
+import type { JsonObject } from '@org/agent-messaging-core'
+import {
+  publishedEvent,
+  type Publication,
+  type PublishRequest,
+} from '@org/agent-messaging-core/storage'
+import { PROJECT_ID } from '../../builders.js'
+import { fakeIds } from '../../fakes/fake-ids.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID } from '../scene.js'
+import type { StorageTest } from '../storage-test.js'
+import type { UnwrappedStorage } from '../unwrapped.js'
+
+const ids = fakeIds()
+const DAY = 24 * 60 * MINUTE
+const LATER = NOW + 100 * DAY
+
+type Given = {
+  readonly type?: string
+  readonly id?: string
+  readonly data?: JsonObject
+  readonly fingerprint?: string
+  readonly endUserId?: string
+  readonly agentId?: string
+  readonly sessionId?: string
+  readonly projectId?: string
+}
+
+const eventOf = ({ type = 'order.paid', data = {}, fingerprint, ...given }: Given) => {
+  const { id = ids.next(), projectId = PROJECT_ID, ...fields } = given
+  return publishedEvent({ type, data, ...fields }, { id, projectId, now: NOW, fingerprint })
+}
+
+const publication = (
+  events: readonly Given[],
+  more: Partial<Publication> & { readonly request?: PublishRequest } = {},
+): Publication => ({
+  projectId: events[0]?.projectId ?? PROJECT_ID,
+  outgoing: { events: events.map(eventOf), nextDeliveryId: ids.next },
+  ...more,
+})
+
+const logOf = async ({ events }: UnwrappedStorage, projectId = PROJECT_ID) => {
+  const page = await events.list({ projectId, limit: 1_000 })
+  return page === 'expired' ? [] : page.events.map(({ id }) => id)
+}
+
+const deliveriesOf = async ({ deliveries }: UnwrappedStorage, projectId = PROJECT_ID) =>
+  (await deliveries.list({ projectId }, { limit: 1_000 })).data
+
+export function publishedEventsSuite(it: StorageTest): void {
+  committingSuite(it)
+  idempotencySuite(it)
+  orderSuite(it)
+  removalSuite(it)
+}
+
+function committingSuite(it: StorageTest): void {
+  it('G3: commits an event with a delivery for each webhook that subscribes to its type', async ({
+    storage,
+    scene,
+  }) => {
+    const paid = await scene.webhook({ events: ['order.paid'] })
+    const group = await scene.webhook({ events: ['order.*', 'order.paid'] })
+    const all = await scene.webhook({ events: ['*'] })
+    await scene.webhook({ events: ['order.item.*', 'message.responded'] })
+    const asked = publication([{ id: 'o-1', data: { orderId: '1' } }])
+    const published = await storage.events.publish(asked)
+    expect(published).toEqual({ kind: 'published', deliveries: [], skipped: [] })
+    const found = await deliveriesOf(storage)
+    expect(found.map(({ webhookId }) => webhookId).sort()).toEqual(
+      [paid.id, group.id, all.id].sort(),
+    )
+    expect(found[0]).toMatchObject({ eventId: 'o-1', event: 'order.paid', createdAt: NOW })
+    const body = `{"event":"order.paid","id":"o-1","createdAt":"${new Date(NOW).toISOString()}","data":{"orderId":"1"}}`
+    expect((await storage.deliveries.get(PROJECT_ID, found[0]?.id ?? ''))?.body).toBe(body)
+    expect(await storage.events.get(PROJECT_ID, 'o-1')).toEqual({
+      id: 'o-1',
+      name: 'order.paid',
+      body,
+      createdAt: NOW,
+    })
+  })
+
+  it('puts an event without a receiver into the log', async ({ storage }) => {
+    await storage.events.publish(publication([{ id: 'alone' }]))
+    expect(await logOf(storage)).toEqual(['alone'])
+    expect(await storage.events.get(OTHER_PROJECT_ID, 'alone')).toBeUndefined()
+  })
+
+  it('deliveries are born claimed if the process has room', async ({ storage, scene }) => {
+    await scene.webhook({ events: ['order.*'] })
+    const claim = { until: NOW + LEASE_MS, timeoutMs: 1_000, except: new Set<string>() }
+    const { outgoing } = publication([{}])
+    const published = await storage.events.publish(
+      publication([], { outgoing: { ...outgoing, claim }, projectId: PROJECT_ID }),
+    )
+    expect(published).toMatchObject({ kind: 'published', deliveries: [{ lease: { token: 1 } }] })
+  })
+
+  it('a batch keeps its order, in one commit', async ({ storage }) => {
+    const given = Array.from({ length: 100 }, (_, at) => ({ id: `e-${at}` }))
+    await storage.events.publish(publication(given))
+    expect(await logOf(storage)).toEqual(given.map(({ id }) => id))
+  })
+
+  it('refuses a batch that makes too many deliveries, and says how many events fit', async ({
+    storage,
+    scene,
+  }) => {
+    for (let n = 0; n < 30; n++) await scene.webhook({ events: ['*'] })
+    const given = Array.from({ length: 100 }, () => ({}))
+    const refused = await storage.events.publish(publication(given))
+    expect(refused).toEqual({ kind: 'too_many_deliveries', fits: 66 })
+    expect(await logOf(storage)).toEqual([])
+    expect(await storage.events.publish(publication(given.slice(0, 66)))).toMatchObject({
+      kind: 'published',
+    })
+  })
+
+  it('refuses a key that was revoked in the meantime', async ({ storage, scene }) => {
+    await scene.webhook()
+    const known = publication([{}], { apiKeyId: 'unknown' })
+    const { kind } = await storage.events.publish(known)
+    expect(kind).toBe('key_revoked')
+    expect(await logOf(storage)).toEqual([])
+  })
+}
+
+function idempotencySuite(it: StorageTest): void {
+  it('publishes an id once in its project', async ({ storage, second, scene }) => {
+    await scene.webhook({ events: ['*'] })
+    const same = { id: 'o-1', fingerprint: 'a' }
+    expect(await storage.events.publish(publication([same]))).toMatchObject({ kind: 'published' })
+    expect(await second.events.publish(publication([same]))).toEqual({ kind: 'replayed' })
+    expect(await storage.events.publish(publication([{ ...same, fingerprint: 'b' }]))).toEqual({
+      kind: 'mismatch',
+      ids: ['o-1'],
+    })
+    const other = { ...same, projectId: OTHER_PROJECT_ID }
+    expect(await storage.events.publish(publication([other]))).toMatchObject({ kind: 'published' })
+    expect(await logOf(storage)).toEqual(['o-1'])
+    expect(await deliveriesOf(storage)).toHaveLength(1)
+    expect(await storage.events.get(OTHER_PROJECT_ID, 'o-1')).toMatchObject({ id: 'o-1' })
+  })
+
+  it('of callers at the same time, one publishes an id', async ({ storage, second, scene }) => {
+    await scene.webhook({ events: ['*'] })
+    const stores = [storage, second]
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        (stores[at % 2] ?? storage).events.publish(
+          publication([{ id: 'o-1', fingerprint: 'a' }], {
+            request: { key: `k-${at % 3}`, fingerprint: 'r' },
+          }),
+        ),
+      ),
+    )
+    expect(results.filter(({ kind }) => kind === 'published')).toHaveLength(1)
+    expect(results.filter(({ kind }) => kind === 'replayed')).toHaveLength(19)
+    expect(await deliveriesOf(storage)).toHaveLength(1)
+  })
+
+  it('publishes what is new of a batch, or nothing if one id has other content', async ({
+    storage,
+  }) => {
+    await storage.events.publish(publication([{ id: 'a', fingerprint: 'a' }]))
+    const wrong = [
+      { id: 'a', fingerprint: 'other' },
+      { id: 'b', fingerprint: 'b' },
+    ]
+    expect(await storage.events.publish(publication(wrong))).toEqual({
+      kind: 'mismatch',
+      ids: ['a'],
+    })
+    expect(await logOf(storage)).toEqual(['a'])
+    const right = [{ id: 'a', fingerprint: 'a' }, ...wrong.slice(1)]
+    expect(await storage.events.publish(publication(right))).toMatchObject({ kind: 'published' })
+    expect(await logOf(storage)).toEqual(['a', 'b'])
+  })
+
+  it('a key covers its request', async ({ storage }) => {
+    const request = { key: 'k', fingerprint: 'r' }
+    const given = [{ id: 'a' }, { id: 'b' }]
+    await storage.events.publish(publication(given, { request }))
+    expect(await storage.events.publish(publication(given, { request }))).toEqual({
+      kind: 'replayed',
+    })
+    const other = publication([{ id: 'c' }], { request: { key: 'k', fingerprint: 'other' } })
+    expect(await storage.events.publish(other)).toEqual({ kind: 'mismatch', ids: [] })
+    expect(await logOf(storage)).toEqual(['a', 'b'])
+    const elsewhere = publication([{ id: 'c', projectId: OTHER_PROJECT_ID }], { request })
+    expect(await storage.events.publish(elsewhere)).toMatchObject({ kind: 'published' })
+  })
+}
+
+function orderSuite(it: StorageTest): void {
+  it('G5: a session orders the deliveries of a webhook, with an agent beside its messages', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    await scene.webhook({ events: ['*'], ordering: 'session' })
+    const ofAgent = { agentId: agent.id, sessionId: 's' }
+    await storage.events.publish(
+      publication([
+        { id: '1', ...ofAgent },
+        { id: '2', ...ofAgent },
+        { id: '3', sessionId: 's' },
+        { id: '4', sessionId: 's' },
+        { id: '5' },
+      ]),
+    )
+    await scene.publish(agent, { sessionId: 's' })
+    const { deliveries } = await storage.deliveries.claimDue({
+      ...CLAIM_ALL,
+      now: NOW,
+      until: NOW + LEASE_MS,
+      timeoutMs: 1_000,
+    })
+    expect(deliveries.map(({ delivery }) => delivery.eventId).sort()).toEqual(['1', '3', '5'])
+  })
+}
+
+function removalSuite(it: StorageTest): void {
+  it('erases a person with the events that name the person, and with nothing else', async ({
+    storage,
+    scene,
+  }) => {
+    await scene.webhook({ events: ['order.paid'] })
+    const principal = { executionPrincipal: { type: 'end_user', endUserId: 'u-1' } }
+    await storage.events.publish(publication([{ id: 'sent', endUserId: 'u-1' }]))
+    await storage.events.publish(
+      publication([
+        { id: 'alone', type: 'order.lost', endUserId: 'u-1' },
+        { id: 'other', type: 'order.lost', endUserId: 'u-2' },
+        { id: 'alike', type: 'order.lost', data: principal },
+      ]),
+    )
+    const step = { projectId: PROJECT_ID, endUserId: 'u-1', after: 0, limit: 100, now: NOW }
+    const counting = { ...step, countOnly: true }
+    expect(await storage.deliveries.erasePrincipal(counting)).toMatchObject({ deliveries: 1 })
+    expect(await storage.events.erasePrincipal(counting)).toMatchObject({ events: 1 })
+    await storage.deliveries.erasePrincipal({ ...step, countOnly: false })
+    await storage.events.erasePrincipal({ ...step, countOnly: false })
+    expect(await logOf(storage)).toEqual(['other', 'alike'])
+    expect(await deliveriesOf(storage)).toEqual([])
+  })
+
+  it('erases the published events of a session or of an agent, in steps', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, other] = [await scene.agent(), await scene.agent()]
+    await scene.webhook({ events: ['*'], ordering: 'session' })
+    const of = { agentId: agent.id, sessionId: 's' }
+    await storage.events.publish(
+      publication([
+        { id: '1', ...of },
+        { id: '2', ...of },
+        { id: '3', ...of, sessionId: 't' },
+        { id: '4', ...of, agentId: other.id },
+        { id: '5', sessionId: 's' },
+      ]),
+    )
+    await scene.publish(agent, { id: 'own', sessionId: 's' })
+    const step = { projectId: PROJECT_ID, agentId: agent.id, limit: 1, now: NOW }
+    const ofSession = { ...step, sessionId: 's' }
+    expect(await storage.events.eraseOf({ ...step, projectId: OTHER_PROJECT_ID })).toBe(0)
+    expect(await storage.events.eraseOf(ofSession)).toBe(1)
+    expect(await storage.events.eraseOf(ofSession)).toBe(1)
+    expect(await storage.events.eraseOf(ofSession)).toBe(0)
+    expect(await logOf(storage)).toEqual(['3', '4', '5', 'own'])
+    const left = await deliveriesOf(storage)
+    expect(left.map(({ eventId, state }) => `${eventId} ${state.kind}`).sort()).toEqual([
+      '3 pending',
+      '4 pending',
+      '5 pending',
+      'own pending',
+    ])
+    expect(await storage.events.eraseOf({ ...step, limit: 10 })).toBe(1)
+  })
+
+  it('remembers an id for its time, also if events are kept for less', async ({ storage }) => {
+    const ofRequest = { request: { key: 'k', fingerprint: 'r' } }
+    await storage.events.publish(publication([{ id: 'named', fingerprint: 'a' }]))
+    await storage.events.publish(publication([{ id: 'keyed' }], ofRequest))
+    await storage.events.publish(publication([{ id: 'plain' }]))
+    const purge = { createdBefore: LATER, limit: 100 }
+    expect(await storage.events.purge({ ...purge, idsBefore: NOW })).toBe(1)
+    expect(await storage.events.get(PROJECT_ID, 'named')).toBeDefined()
+    expect(await storage.events.purge({ ...purge, idsBefore: NOW + 1 })).toBe(2)
+  })
+}
