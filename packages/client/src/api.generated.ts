@@ -78,6 +78,30 @@ export interface components {
       /** @description Returned in webhooks. `channel` and `correlationId` are repeated beside it there. */
       readonly metadata?: JsonObject | null
       readonly executionPrincipal?: components['schemas']['ExecutionPrincipal']
+      readonly webhook?: components['schemas']['SendWebhook'] | null
+    }
+    /** @description Gets the events of this message, signed with its secret, and is not a webhook of the project. A repeat of an `Idempotency-Key` adds none. Callers with a session token cannot give it. */
+    readonly SendWebhook: {
+      /**
+       * Format: uri
+       * @description The URL that gets the deliveries.
+       * @example https://example.com/hooks
+       */
+      readonly url: string
+      /** @description Signs the deliveries. No answer shows it. */
+      readonly secret: string
+      /** @description The events of the message that the webhook gets. Without it: `message.responded`, `message.failed`, `message.cancelled`, `message.input_required` and `message.input_received`. */
+      readonly events?:
+        | readonly (
+            | 'message.responded'
+            | 'message.failed'
+            | 'message.cancelled'
+            | 'message.input_required'
+            | 'message.input_reminder'
+            | 'message.input_received'
+            | 'agent.error'
+          )[]
+        | null
     }
     /**
      * @example {

@@ -106,8 +106,8 @@ type Grouped = {
  */
 const CHECKS: Grouped = {
   messages: {
-    send: { ...AGENT, waitMs: NUMBER, hook: optional(object) },
-    enqueue: { ...AGENT, transaction: needed(transaction) },
+    send: { ...AGENT, waitMs: NUMBER, webhook: optional(object), hook: optional(object) },
+    enqueue: { ...AGENT, webhook: optional(object), transaction: needed(transaction) },
     get: { ...MESSAGE, waitMs: NUMBER },
     history: { ...MESSAGE, maxTurns: needed(count), maxLength: needed(count) },
     runs: MESSAGE,

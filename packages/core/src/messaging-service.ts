@@ -21,7 +21,7 @@ import type { Turn } from './domain/messages/history.js'
 import type { Invalid } from './domain/values/input-rules.js'
 import type { HostCalls } from './host-calls.js'
 import type { ListInput, PageInput } from './domain/values/page-rules.js'
-import type { HookOfMessage } from './domain/messages/message-hook.js'
+import type { TaskHook } from './domain/messages/message-hook.js'
 import type { Message } from './domain/messages/message.js'
 import type { MessageRun } from './domain/messages/past-run.js'
 import type { EventType, ListedEventType } from './domain/webhooks/event-type.js'
@@ -277,9 +277,9 @@ interface HookCalls {
    * Sets a hook of a message. The message's next event gets a delivery for the hook. A hook with the
    * same name is changed, and its waiting deliveries go to the new URL.
    */
-  set(input: SetHookInput): AnswerOf<HookOfMessage, GetMessageError | Invalid>
+  set(input: SetHookInput): AnswerOf<TaskHook, GetMessageError | Invalid>
   /** Lists the hooks of a message, oldest first. */
-  list(ref: MessageRef): AnswerOf<readonly HookOfMessage[], GetMessageError>
+  list(ref: MessageRef): AnswerOf<readonly TaskHook[], GetMessageError>
   /** Deletes a hook with its deliveries. Returns false if the message has none with this name. */
   delete(ref: MessageRef & { readonly name: string }): AnswerOf<boolean, GetMessageError>
 }

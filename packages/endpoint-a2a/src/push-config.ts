@@ -2,7 +2,7 @@ import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
 import { isSecret } from '@org/agent-messaging-core/runtime'
 import type { HookInput } from '@org/agent-messaging-core/host'
-import type { HookOfMessage } from '@org/agent-messaging-core/storage'
+import type { TaskHook } from '@org/agent-messaging-core/storage'
 
 const TOKEN_HEADER = 'X-A2A-Notification-Token'
 
@@ -26,7 +26,7 @@ export function hookOf({ id, url, token, authentication }: TaskPushNotificationC
 }
 
 /** Returns the config of a hook, without its token and credentials. */
-export const configOf = ({ hook, url }: HookOfMessage): TaskPushNotificationConfig => ({
+export const configOf = ({ hook, url }: TaskHook): TaskPushNotificationConfig => ({
   tenant: '',
   id: hook.name,
   taskId: hook.messageId,

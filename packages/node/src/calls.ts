@@ -111,6 +111,7 @@ const newMessage = {
   metadata: true,
   earlierTurns: true,
   executionPrincipal: true,
+  webhook: true,
   idempotencyKey: true,
   traceparent: true,
   tracestate: true,

@@ -18,7 +18,7 @@ import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './we
 type Id = { readonly messageId: string }
 type StoredHook = {
   readonly id: string
-  readonly name: string
+  readonly name: string | null
   readonly isDeleted: boolean | number
 }
 
@@ -61,8 +61,10 @@ export const hookMethods = ({
     const hooks = known.map((one) => ({ ...one, isDeleted: Boolean(one.isDeleted) }))
     const decided = decideHook(hooks, hook, limit)
     if (decided === 'insert') yield* insertHook(hook)
-    else if (decided === 'update') yield* run(updateWebhook, webhookColumns(hook))
-    else return decided
+    else if (decided === 'update') {
+      yield* run(updateWebhook, webhookColumns(hook))
+      yield* run(note, { messageId })
+    } else return decided
     return 'set'
   }),
   hooksOf: read(function* (ref) {
@@ -71,6 +73,9 @@ export const hookMethods = ({
   }),
   deleteHook: write(function* (ref, name) {
     if (!(yield* one(messageByRef, ref))) return false
-    return (yield* run(erase, { ...ref, name })) > 0
+    const { messageId } = ref
+    yield* lockSessionsOf(messageId)
+    yield* run(note, { messageId })
+    return (yield* run(erase, { messageId, name })) > 0
   }),
 })

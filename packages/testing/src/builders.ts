@@ -16,7 +16,7 @@ import {
   untried,
   type PortalSession,
   type WebhookEvent,
-  type HookOfMessage,
+  type TaskHook,
   type Sealed,
   type RecoveryTask,
   type NewMessage,
@@ -119,7 +119,7 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
 export const aHook = (
   { id: messageId, projectId }: Pick<Message, 'id' | 'projectId'>,
   { name = messageId, ...webhook }: Partial<Webhook> & { readonly name?: string } = {},
-): HookOfMessage => ({
+): TaskHook => ({
   ...aWebhook({ projectId, events: HOOK_EVENTS, ordering: 'session', ...webhook }),
   hook: { messageId, name },
 })

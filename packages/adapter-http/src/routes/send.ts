@@ -1,8 +1,9 @@
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
-import { shownSend } from '@org/agent-messaging-core/host'
+import { sendWebhookSettings, shownSend, type SendWebhook } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
+import { requestFields } from '../described.js'
 import {
   chain,
   idempotencyKeyProblem,
@@ -16,9 +17,22 @@ import type { HttpDeps } from '../options.js'
 import { agentIn, locationOf } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { ownAnswers, routesOf } from '../route.js'
-import { jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
+import { fieldsOf, jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
 import { pendingSchema, respondedSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
+import { secretText } from './webhooks.js'
+
+const described = requestFields<SendWebhook>(sendWebhookSettings)
+const webhook = fieldsOf(
+  nullAsAbsent({ ...described, secret: secretText.meta({ ...described.secret.meta() }) }),
+  'must be an object with url and secret',
+).meta({
+  id: 'SendWebhook',
+  description:
+    'Gets the events of this message, signed with its secret, and is not a webhook of the ' +
+    'project. A repeat of an `Idempotency-Key` adds none. Callers with a session token cannot ' +
+    'give it.',
+})
 
 const newMessage = z
   .object(
@@ -41,6 +55,7 @@ const newMessage = z
         .unknown()
         .optional()
         .meta({ shown: { $ref: principalRef, unevaluatedProperties: false } }),
+      webhook: webhook.optional(),
     }),
     'must be a JSON object',
   )

@@ -82,9 +82,10 @@ const SECRET =
   '^whsec_(([A-Za-z0-9+/]{4}){8,20}([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?' +
   '|([A-Za-z0-9+/]{4}){21}([A-Za-z0-9+/]{2}==)?)$'
 
+/** The service checks the secret. */
+export const secretText = text.meta({ pattern: SECRET })
 /** The optional secret of a new webhook or of a rotation. */
-export const webhookSecret = text
-  .meta({ pattern: SECRET })
+export const webhookSecret = secretText
   .optional()
   .describe('`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.')
 const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })

@@ -1,8 +1,11 @@
 import {
   claimedMessage,
+  columnOf,
   createdMessage,
   toMessage,
   traceColumn,
+  WEBHOOK_COLUMNS,
+  webhookColumns,
   type Accepted,
   type MessageRow,
   type NewMessage,
@@ -10,6 +13,7 @@ import {
 import type { Queries } from '../database/gateway.js'
 import { selectMessage } from './message-row.js'
 import { jsonRows, sql } from '../database/sql.js'
+import { FIRST_VERSION, type KnownHooks } from '../webhooks/receivers.js'
 import { countingCall } from './counts.js'
 
 /** The result for the message at `place`. An accepted message has its session's `token`. */
@@ -19,11 +23,27 @@ type Result = {
   readonly existingSeq: number | null
   readonly token: number | null
   readonly sessionState: string | null
+  /** The row of the hook that was stored with the message. */
+  readonly hookSeq?: number | null
 }
 
-const acceptCall = countingCall<{ readonly rounds: string }, Result>(
-  'select * from agent_messaging.accept_messages(@rounds)',
-  "r.kind in ('created', 'claimed')",
+type Rounds = { readonly rounds: string }
+const IS_NEW = "r.kind in ('created', 'claimed')"
+const ACCEPT = ['select * from agent_messaging.accept_messages(@rounds)', IS_NEW] as const
+const acceptCall = countingCall<Rounds, Result>(...ACCEPT)
+const HOOK_COLUMNS = WEBHOOK_COLUMNS.map((property) => [property, columnOf(property)] as const)
+const hookColumns = HOOK_COLUMNS.map(([, column]) => column).join(', ')
+/** Stores the hooks of new messages too. The \`seq\` of each row of \`hooks\` is its message's place. */
+const acceptWithHooks = countingCall<Rounds & { readonly hooks: string }, Result>(
+  ...ACCEPT,
+  `hooks as materialized (
+    select nextval('agent_messaging.webhooks_seq_seq') as hook_seq, h.*
+    from jsonb_populate_recordset(null::agent_messaging.webhooks, @hooks::jsonb) as h
+      join result r on r.place = h.seq where ${IS_NEW}),
+  stored as (
+    insert into agent_messaging.webhooks (seq, ${hookColumns}) overriding system value
+    select hook_seq, ${hookColumns} from hooks)`,
+  'r.*, h.hook_seq as "hookSeq" from result r left join hooks h on h.seq = r.place',
 )
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,
@@ -31,16 +51,26 @@ const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
 
 /**
  * `MessageStore.accept` for a batch. If two batches at once contain the same key or id, the second
- * insert violates the unique index. Its batch then runs again and finds the first message.
+ * insert violates the unique index. Its batch then runs again and finds the first message. `known`
+ * keeps the stored hooks.
  */
-export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
-  const results = await acceptCall(db, { rounds: jsonRows(roundsOf(all)) }, all)
+export async function acceptAll(
+  db: Queries,
+  all: readonly NewMessage[],
+  known?: KnownHooks,
+): Promise<Accepted[]> {
+  const rounds = jsonRows(roundsOf(all))
+  const hooks = all.flatMap(hookRowsOf)
+  const results = await (hooks.length === 0
+    ? acceptCall(db, { rounds }, all)
+    : acceptWithHooks(db, { rounds, hooks: jsonRows(hooks) }, all))
   const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
   const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
   const existing = new Map(rows.map((row) => [row.seq, row]))
   const accepted: Accepted[] = []
   for (const result of results) {
     const message = all[result.place - 1] as NewMessage
+    if (message.hook && result.hookSeq) known?.keep({ seq: result.hookSeq, webhook: message.hook })
     accepted[result.place - 1] = acceptedOf(message, result, existing.get(result.existingSeq ?? 0))
   }
   return accepted
@@ -95,8 +125,19 @@ const rowOf = (message: NewMessage, place: number) => ({
   earlierTurns: jsonText(message.earlierTurns),
   now: message.now,
   claimUntil: message.claimUntil,
+  hookVersion: message.hook && FIRST_VERSION,
   apiKeyId: message.readEarlier?.apiKeyId,
   agentUpdatedAt: message.readEarlier?.agentUpdatedAt,
 })
+
+/** The row of the message's hook, under the names of the table and without nulls. */
+function hookRowsOf({ hook }: NewMessage, at: number): object[] {
+  if (!hook) return []
+  const columns = webhookColumns(hook)
+  const row: Record<string, unknown> = { seq: at + 1 }
+  for (const [property, column] of HOOK_COLUMNS)
+    if (columns[property] !== null) row[column] = columns[property]
+  return [row]
+}
 
 const jsonText = (value: unknown): string | undefined => JSON.stringify(value)

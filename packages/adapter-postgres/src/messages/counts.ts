@@ -29,8 +29,8 @@ const counting = (takesEffect: string): string => `
       where w.place = any(e.places)) end
     from effective e where e.writes > 0)`
 
-const extended = (statement: string, ...parts: readonly string[]): string =>
-  `with ${[`result as materialized (${statement})`, ...parts].join(', ')} select * from result`
+const extended = (statement: string, parts: readonly string[], rows: string): string =>
+  `with ${[`result as materialized (${statement})`, ...parts].join(', ')} select ${rows}`
 
 function countParameters(writes: readonly Counted[]): CountParameters | undefined {
   const each = writes.map(countsOf)
@@ -55,16 +55,18 @@ type CountingCall<Parameters, Row> = (
 /**
  * Makes a call of a function that writes a batch. The call returns the rows of the function, and
  * appends the counts of the writes, which come in the order of the batch. `also` is a part of the
- * same statement that can use `result`.
+ * same statement that can use `result`. `rows` replaces the rows of the function.
  */
 export function countingCall<Parameters extends object, Row>(
   text: string,
   takesEffect: string,
-  ...also: readonly string[]
+  also?: string,
+  rows = '* from result',
 ): CountingCall<Parameters, Row> {
-  const plain = call<Parameters, Row>(also.length === 0 ? text : extended(text, ...also))
+  const parts = also === undefined ? [] : [also]
+  const plain = call<Parameters, Row>(also === undefined ? text : extended(text, parts, rows))
   const counted = call<Parameters & CountParameters, Row>(
-    extended(text, counting(takesEffect), ...also),
+    extended(text, [counting(takesEffect), ...parts], rows),
   )
   return (db, parameters, writes) => {
     const counts = countParameters(writes)

@@ -23,7 +23,6 @@ import {
   changeInput,
   erasePrincipalMessages,
   heldRuns,
-  insertHook,
   messageChanges,
   messageLists,
   messageRemovals,
@@ -35,7 +34,7 @@ import type { Gateway, Queries } from '../database/gateway.js'
 import { perform, runnerOf } from '../database/operations.js'
 import { call, jsonRows, sql } from '../database/sql.js'
 import { fanOut } from '../events/fan-out.js'
-import { KnownReceivers } from '../webhooks/receivers.js'
+import { KnownHooks, KnownReceivers } from '../webhooks/receivers.js'
 import { acceptAll } from './accept-message.js'
 import { searchMessages } from './message-search.js'
 import { recordRuns } from './record-runs.js'
@@ -55,23 +54,19 @@ export function messageStore(gateway: Gateway): MessageStore {
   const runner = runnerOf(gateway)
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
-  /** Accepts messages that have more to store, such as tokens of limits and hooks. */
+  const hooks = new KnownHooks()
+  /** Accepts messages that take tokens of limits. */
   const acceptInTransaction = grouped<NewMessage, Accepted>({
     ...IN_SESSIONS,
     // Two batches of this process would wait for the same buckets.
     maxInFlight: 1,
     inTransaction: true,
-    flush: async (db, messages) => {
-      const accepted = await acceptLimited(db, messages)
-      for (const [at, { hook }] of messages.entries())
-        if (hook && isNew(accepted[at])) await perform(db, insertHook, hook)
-      return accepted
-    },
+    flush: (db, messages) => acceptLimited(db, messages, hooks),
   })
   const accept = grouped<NewMessage, Accepted>({
     ...IN_SESSIONS,
     flush: async (db, messages) => {
-      const accepted = await acceptAll(db, messages)
+      const accepted = await acceptAll(db, messages, hooks)
       countAccepted(messages.length)
       return accepted
     },
@@ -83,14 +78,18 @@ export function messageStore(gateway: Gateway): MessageStore {
     ...heldRuns(runner),
     cancel: (cancellation) => write((db) => published(db, cancelMessage, cancellation)),
     changeInput: (change) => write((db) => published(db, changeInput, change)),
-    accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
+    accept: (message) => (message.takes ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
       maxBatchSize: MAX_BATCH_SIZE,
-      flush: (db, runs) => recordRuns(db, runs, receivers),
+      flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
     }),
-    ask: (asking) => write((db) => published(db, askPerson, asking)),
+    ask: (asking) => {
+      // Deliveries of the question can change the health of a hook.
+      hooks.take([asking.messageId])
+      return write((db) => published(db, askPerson, asking))
+    },
     runs: runner.read(readRuns),
     history: (query) => read((db) => sessionHistory(db, query)),
     search: runner.read((search, page) => searchMessages(search, page)),
@@ -107,9 +106,6 @@ async function published<In, T>(
   const { result, event } = await perform(db, change, input)
   return event ? { ...result, ...(await fanOut(db, ...event)) } : result
 }
-
-const isNew = (accepted: Accepted | undefined): boolean =>
-  accepted?.kind === 'created' || accepted?.kind === 'claimed'
 
 type Claims = Omit<ClaimRunnable, 'lanes'> & { readonly lanes: string }
 /** `was` and `startedAt` are from the state of the message before the claim. */

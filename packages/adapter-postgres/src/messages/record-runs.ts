@@ -14,8 +14,8 @@ import { type FanOut, fanOutTo, notWaiting } from '../events/fan-out.js'
 import {
   askedFor,
   type Hooks,
+  type KnownHooks,
   type KnownReceivers,
-  NO_HOOKS,
   readAndKeep,
   readHooks,
   type Receivers,
@@ -56,29 +56,27 @@ const MOST_TRIES = 10
 /**
  * `MessageStore.recordRun` for a batch of different messages. Uses the known webhooks if the
  * statement finds them unchanged, which saves a round trip. Otherwise reads the webhooks first.
- * Reads hooks only after the statement has found some.
+ * Reads hooks only after the statement has found other ones than the known hooks.
  */
 export async function recordRuns(
   db: Queries,
   runs: readonly RunRecord[],
   known: KnownReceivers,
+  knownHooks: KnownHooks,
 ): Promise<RecordedRun[]> {
   const topics = topicsOf(runs.map(({ outgoing }) => outgoing))
   const found = known.find(topics)
   let receivers = found ?? (await readAndKeep(db, topics, known))
   let mustMatch = found !== undefined
-  let hooks = NO_HOOKS
+  const messageIds = runs.map(({ messageId }) => messageId)
+  let hooks = knownHooks.take(messageIds)
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const settled = await settle(db, runs, { receivers, mustMatch, hooks })
     if (typeof settled !== 'string') return settled
     if (settled === 'webhooks changed') {
       receivers = await readAndKeep(db, topics, known)
       mustMatch = false
-    } else
-      hooks = await readHooks(
-        db,
-        runs.map(({ messageId }) => messageId),
-      )
+    } else hooks = await readHooks(db, messageIds)
   }
   throw new Error('hooks of a message changed too often')
 }

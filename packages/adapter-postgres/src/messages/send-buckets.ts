@@ -7,6 +7,7 @@ import {
 import { acceptAll } from './accept-message.js'
 import type { Queries } from '../database/gateway.js'
 import { jsonRows, sql } from '../database/sql.js'
+import type { KnownHooks } from '../webhooks/receivers.js'
 
 type Ids = { readonly ids: readonly string[] }
 
@@ -30,7 +31,11 @@ const knownSql = sql<{ readonly messages: string }, { readonly id: string }>(`
  * `MessageStore.accept` for a batch of messages with `takes`, in a transaction. The locks on the
  * buckets come first and in one order. Processes that share a bucket wait for each other's commit.
  */
-export async function acceptLimited(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
+export async function acceptLimited(
+  db: Queries,
+  all: readonly NewMessage[],
+  hooks: KnownHooks,
+): Promise<Accepted[]> {
   const ids = [
     ...new Set(all.flatMap(({ takes = [] }) => takes.map(({ bucket }) => bucket))),
   ].sort()
@@ -48,7 +53,7 @@ export async function acceptLimited(db: Queries, all: readonly NewMessage[]): Pr
     return { message, isTaken, levels }
   })
   const sent = asked.flatMap(({ message, isTaken }) => (isTaken ? message : []))
-  const accepted = await acceptAll(db, sent)
+  const accepted = await acceptAll(db, sent, hooks)
   const acceptedById = new Map(sent.map(({ id }, at) => [id, accepted[at]]))
   const results = asked.map(({ message, levels }): Accepted => {
     const result = acceptedById.get(message.id)

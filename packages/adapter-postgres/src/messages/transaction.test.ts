@@ -109,6 +109,24 @@ describe("a message in a host's transaction", () => {
       .toEqual(Array.from({ length: 9 }, () => 'responded'))
   })
 
+  it('brings its webhook, which gets the answer', async () => {
+    const secret = `whsec_${btoa('x'.repeat(32))}`
+    const webhook = { url: 'https://mine.example/', secret }
+    await within('rollback', async (client) => {
+      const sent = { ...order('o-0'), webhook, transaction: inTransaction(client) }
+      await service.messages.enqueue(sent)
+    })
+    await within('commit', async (client) => {
+      const sent = { ...order('o-1'), webhook, transaction: inTransaction(client) }
+      await service.messages.enqueue(sent)
+    })
+    await expect
+      .poll(async () => (await service.deliveries.list({ projectId, limit: 10 })).data)
+      .toMatchObject([{ event: 'message.responded' }])
+    const { rows } = await pool.query('select url from agent_messaging.webhooks')
+    expect(rows).toEqual([{ url: webhook.url }])
+  })
+
   it('does not exist after a rollback, and its key is free', async () => {
     const sent = order('o-1', { idempotencyKey: 'k' })
     await within('rollback', async (client) => {

@@ -39,7 +39,7 @@ begin
         from jsonb_to_recordset(round) as g (place bigint, "projectId" text, "agentId" text,
             "sessionId" text, id text, "idempotencyKey" text, fingerprint text, message text,
             metadata text, principal text, trace text, "earlierTurns" text, now bigint,
-            "claimUntil" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
+            "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
           left join lateral
             (select * from agent_messaging.agents where id = g."agentId" for key share) a on true
           left join lateral (
@@ -78,12 +78,12 @@ begin
       written as (
         insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
           fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
-          not_before, started_at, created_at, open_until)
+          not_before, started_at, created_at, open_until, hook_version)
         select b.id, b."agentId", b.seq, b.last_position, b."idempotencyKey", b.fingerprint,
           b.message, b.metadata, b.principal, b.trace, b."earlierTurns", b.is_claimed::int,
           case when b.is_claimed then 'running' else 'queued' end,
           case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now,
-          b.now
+          b.now, b."hookVersion"
         from born b where b.seq is not null)
       select b.place, coalesce(b.refused, case when b.seq is null then 'session_full'
           when b.is_claimed then 'claimed' else 'created' end),
@@ -487,10 +487,13 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 declare
   message_ids text[];
+  hook_versions bigint[];
   order_keys text[];
 begin
   perform agent_messaging.require_read_committed();
-  message_ids := array(select r."messageId" from jsonb_to_recordset(runs) as r ("messageId" text));
+  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0))
+    into message_ids, hook_versions
+    from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint);
   perform 1 from unnest(message_ids) as r (message_id)
       join agent_messaging.messages m on m.id = r.message_id
       join agent_messaging.sessions s on s.seq = m.session_seq
@@ -504,10 +507,8 @@ begin
       where s.project_id = t."projectId" and s.event = any(t.names)), ''))
   then 0 when exists (
     select 1 from agent_messaging.messages m
-    where m.hook_version is not null and m.id = any(message_ids) and m.hook_version <> coalesce((
-      select r."hookVersion"
-      from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint)
-      where r."messageId" = m.id), 0))
+    where m.hook_version is not null and m.id = any(message_ids)
+      and m.hook_version <> hook_versions[array_position(message_ids, m.id)])
   then -1 end;
   if place is not null then
     return next;

@@ -2,6 +2,7 @@ import type { Webhook } from '@org/agent-messaging-core'
 import {
   subscriptionsFor,
   toWebhook,
+  type HookOfMessage,
   type Outgoing,
   type WebhookEvent,
   type WebhookRow,
@@ -18,6 +19,7 @@ type TopicReceivers = Topic & {
   readonly webhooks: readonly StoredWebhook[]
 }
 export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
+type StoredHook = StoredWebhook & { readonly webhook: HookOfMessage }
 export type Receivers = ReadonlyMap<string, TopicReceivers>
 
 /** A webhook of the topic at `place`. */
@@ -116,6 +118,30 @@ const costOf = (topic: TopicReceivers | undefined): number =>
 export type Hooks = ReadonlyMap<string, HooksOfMessage>
 type HooksOfMessage = { readonly version: number; readonly receivers: readonly StoredWebhook[] }
 export const NO_HOOKS: Hooks = new Map()
+
+/** The version of a hook that is stored with its message. */
+export const FIRST_VERSION = 1
+
+/** The hooks that this process has stored with messages, so that their first run need not read. */
+export class KnownHooks {
+  readonly #hooks = new Map<string, HooksOfMessage>()
+
+  keep(hook: StoredHook): void {
+    if (this.#hooks.size >= MOST_WEBHOOKS) this.#hooks.clear()
+    this.#hooks.set(hook.webhook.hook.messageId, { version: FIRST_VERSION, receivers: [hook] })
+  }
+
+  /** Forgets the hooks that it returns. */
+  take(messageIds: readonly string[]): Hooks {
+    const taken = new Map<string, HooksOfMessage>()
+    if (this.#hooks.size === 0) return taken
+    for (const id of messageIds) {
+      const hooks = this.#hooks.get(id)
+      if (hooks && this.#hooks.delete(id)) taken.set(id, hooks)
+    }
+    return taken
+  }
+}
 
 type Ids = { readonly messageIds: readonly string[] }
 

@@ -162,7 +162,9 @@ const deliverySteps = ({ deliveries, webhooks }: Receivers, isForCustomer: boole
     const title = (status: Child) => (
       <>
         <strong class="url">
-          {webhook ? (webhook.description ?? webhook.url) : 'A deleted webhook or a push config'}
+          {webhook
+            ? (webhook.description ?? webhook.url)
+            : 'A deleted webhook, or one of a single message'}
         </strong>{' '}
         <code>{event}</code> {status} <DeliveryLink id={id} />
       </>

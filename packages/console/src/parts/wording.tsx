@@ -160,7 +160,7 @@ type NameProps = { readonly webhook: Pick<Webhook, 'id' | 'url' | 'description'>
 
 /** Links to a webhook by its description, with the URL below. Without a description by its URL. */
 export function WebhookName({ webhook }: NameProps) {
-  if (!webhook) return <span class="muted">deleted, or a push config</span>
+  if (!webhook) return <span class="muted">deleted, or of one message</span>
   const { id, url, description } = webhook
   const path = `${BASE}/webhooks/${id}`
   return description === undefined ? (

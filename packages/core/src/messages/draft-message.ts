@@ -4,6 +4,7 @@ import type { Agent } from '../domain/agents/agent.js'
 import type { EarlierTurn } from '../domain/messages/history.js'
 import { broken, textRule, type Invalid, type Rule } from '../domain/values/input-rules.js'
 import { canonicalJson, isStorableText, type Json, type JsonObject } from '../domain/values/json.js'
+import { given } from '../domain/values/given.js'
 import type { Limits } from '../domain/values/limits.js'
 import { resolvePrincipal, type PrincipalError } from '../domain/access/principal.js'
 import { metadataRule } from '../domain/messages/metadata-rule.js'
@@ -12,7 +13,8 @@ import { countOfMessage } from '../domain/operations/counts.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
 import type { SendingKey } from './earlier-reads.js'
-import { newHook, type HookInput } from './message-hooks.js'
+import type { SendWebhook } from '../domain/messages/message-hook.js'
+import { newHook, newSendWebhook, type HookInput } from './message-hooks.js'
 import type { Caller } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 
@@ -44,7 +46,9 @@ export type SendInput = ByAccess & {
    * How long to wait for the answer: the policy's `syncWaitMs` at most, which is also the default.
    */
   readonly waitMs?: number | undefined
-  /** A hook that is stored with the message. */
+  /** Gets the events of the message, and is not a webhook of the project. A repeat adds none. */
+  readonly webhook?: SendWebhook | undefined
+  /** A push config of A2A that is stored with the message. A send has it or `webhook`. */
   readonly hook?: HookInput | undefined
   /** Ends the wait, never the run. */
   readonly abort?: Caller | undefined
@@ -94,16 +98,25 @@ export function draftMessage(
     ...(trace && { trace }),
     ...(earlierTurns.length > 0 && { earlierTurns }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
-    ...(input.hook && { hook: newHook(d, { projectId, messageId: id }, input.hook) }),
+    ...hookOf(d, input, id),
     count: countOfMessage({ ...input, agentId: agent.id }, now),
   }
   return ok({ span, born })
 }
 
-/** Returns equal texts for equal requests, in any order of their keys. */
+function hookOf(d: Drafting, { projectId, hook, webhook }: SendInput, messageId: string) {
+  const ref = { projectId, messageId }
+  if (hook) return { hook: newHook(d, ref, hook) }
+  return webhook && { hook: newSendWebhook(d, ref, webhook) }
+}
+
+/**
+ * Returns equal texts for equal requests, in any order of their keys. Covers the webhook: a repeat
+ * with another secret would wait for deliveries that it cannot verify.
+ */
 function fingerprintOf(
   d: Pick<Platform, 'crypto'>,
-  { sessionId, message, metadata, executionPrincipal, earlierTurns = [] }: SendInput,
+  { sessionId, message, metadata, executionPrincipal, earlierTurns = [], webhook }: SendInput,
 ): string {
   const asked: JsonObject = {
     sessionId,
@@ -113,6 +126,7 @@ function fingerprintOf(
   }
   if (earlierTurns.length > 0)
     asked['earlierTurns'] = earlierTurns.map(({ message, response }) => ({ message, response }))
+  if (webhook) asked['webhook'] = given(webhook) as JsonObject
   return d.crypto.sha256(canonicalJson(asked))
 }
 

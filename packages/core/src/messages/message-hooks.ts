@@ -2,18 +2,23 @@ import { err, ok, safeTry, type Result } from 'neverthrow'
 import type { CustomHeaders } from '../domain/webhooks/custom-headers.js'
 import { broken, invalid, textRule, type Invalid } from '../domain/values/input-rules.js'
 import type { Message } from '../domain/messages/message.js'
-import { HOOK_EVENTS, MAX_HOOKS, type HookOfMessage } from '../domain/messages/message-hook.js'
-import { newSecret } from '../domain/webhooks/signature.js'
+import {
+  HOOK_EVENTS,
+  isTaskHook,
+  MAX_HOOKS,
+  sendWebhookSettings,
+  type HookOfMessage,
+  type SendWebhook,
+  type TaskHook,
+} from '../domain/messages/message-hook.js'
+import { newRulesOf } from '../domain/values/setting.js'
+import { unknownFields } from '../domain/values/nearest-name.js'
+import { newSecret, secretRule } from '../domain/webhooks/signature.js'
 import { newWebhook, webhookSecretContext } from '../domain/webhooks/webhook.js'
 import { fail } from '../domain/values/fail.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Platform, Reading } from '../platform.js'
-import {
-  checkWebhook,
-  sealedHeaders,
-  secretRule,
-  type WebhookChecks,
-} from '../webhooks/check-webhook.js'
+import { checkWebhook, sealedHeaders, type WebhookChecks } from '../webhooks/check-webhook.js'
 import type { Needs } from './context.js'
 import { getMessage, type GetMessageInput, type MessageReads } from './read-messages.js'
 import { chain } from '../pacing/chain.js'
@@ -57,7 +62,7 @@ export function newHook(
   { projectId, messageId }: Ref,
   { url, name = messageId, headers, secret = newSecret(d.crypto.randomBytes) }: HookInput,
   id = d.ids.next(),
-): HookOfMessage {
+): TaskHook {
   const sealed = d.crypto.seal(secret, webhookSecretContext(id))
   const given = { id, projectId, url, events: HOOK_EVENTS, secret: sealed }
   const sealedOnes = sealedHeaders(d, id, headers)
@@ -68,6 +73,39 @@ export function newHook(
     ordering: 'session',
     hook: { messageId, name },
   }
+}
+
+/** Checks the webhook of a send by the rules of webhooks. */
+export async function checkSendWebhook(
+  d: WebhookChecks,
+  projectId: string,
+  webhook: SendWebhook,
+): Promise<Result<void, Invalid | Unavailable>> {
+  const known = Object.keys(sendWebhookSettings)
+  const unknown = Object.keys(webhook).filter((name) => !known.includes(name))
+  const problem = broken({
+    webhook: unknown.length > 0 ? unknownFields(unknown, known) : undefined,
+    ...newRulesOf(sendWebhookSettings, webhook, 'webhook.'),
+  })
+  if (problem) return problem
+  const checked = await checkWebhook(d, projectId, { url: webhook.url })
+  return checked.mapErr((error) =>
+    error.kind === 'invalid'
+      ? { ...error, issues: error.issues.map((one) => ({ ...one, path: `webhook.${one.path}` })) }
+      : error,
+  )
+}
+
+/** Creates the webhook of a send. Like a webhook of the project, it keeps no order. */
+export function newSendWebhook(
+  d: HookMaking,
+  { projectId, messageId }: Ref,
+  { url, secret, events = HOOK_EVENTS }: SendWebhook,
+): HookOfMessage {
+  const id = d.ids.next()
+  const sealed = d.crypto.seal(secret, webhookSecretContext(id))
+  const given = { id, projectId, url, events, secret: sealed }
+  return { ...newWebhook(given, d.clock.now()), hook: { messageId } }
 }
 
 export const setHook =
@@ -104,7 +142,9 @@ export async function keepHook(
 }
 
 export const listHooks = (d: MessageReads) => (input: MessageInput) =>
-  getMessage(d)(input).andThen((message) => chain(d.storage.webhooks.hooksOf(refOf(message))))
+  getMessage(d)(input)
+    .andThen((message) => chain(d.storage.webhooks.hooksOf(refOf(message))))
+    .map((hooks) => hooks.filter(isTaskHook))
 
 export const deleteHook =
   (d: MessageReads & Needs<'deliverySender'>) =>

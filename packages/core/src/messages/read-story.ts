@@ -58,7 +58,7 @@ export const readStory =
     })
 
 /** Reads the attempts of deliveries that were not accepted first. */
-const receiversOf = (d: Needed, { projectId, id: messageId }: Message) =>
+const receiversOf = (d: Needed, { projectId, agentId, id: messageId }: Message) =>
   safeTry(async function* () {
     const { deliveries, webhooks } = d.storage
     const limit = d.policy.limits.webhooksPerProject
@@ -72,5 +72,6 @@ const receiversOf = (d: Needed, { projectId, id: messageId }: Message) =>
     const byId = new Map(details.map((detail) => [detail?.delivery.id, detail]))
     const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
     const all = yield* chain(webhooks.list(projectId, { limit }))
-    return readReceivers(d, projectId, all.data, sent)
+    const hooks = yield* chain(webhooks.hooksOf({ projectId, agentId, messageId }))
+    return readReceivers(d, projectId, [...hooks, ...all.data], sent)
   })

@@ -22,7 +22,7 @@ export function sendOf(
   const { access, sessionId, idempotencyKey: key } = send
   if (!access) return ok(send)
   if (!seesSession(access, sessionId)) return fail('session_not_found')
-  if (isScoped(access) && send.hook) return fail('access_restricted')
+  if (isScoped(access) && (send.hook || send.webhook)) return fail('access_restricted')
   return ownPrincipal(access, send.executionPrincipal).map((executionPrincipal) => ({
     ...send,
     executionPrincipal,

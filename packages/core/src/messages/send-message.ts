@@ -24,7 +24,7 @@ import {
 } from './draft-message.js'
 import { readAgent } from './earlier-reads.js'
 import type { WebhookChecks } from '../webhooks/check-webhook.js'
-import { checkHook, keepHook } from './message-hooks.js'
+import { checkHook, checkSendWebhook, keepHook } from './message-hooks.js'
 import { sendOf } from './scoped-send.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 
@@ -73,10 +73,12 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
   const checked = checkInput(asked, policy.limits).andThen(() => sendOf(d, asked))
   if (checked.isErr()) return err(checked.error)
   const input = checked.value
-  const { projectId, agent, hook, abort: caller, access } = input
+  const { projectId, agent, hook, webhook, abort: caller, access } = input
   const waitMs = Math.min(input.waitMs ?? policy.syncWaitMs, policy.syncWaitMs)
   let deadline = clock.elapsed() + waitMs
-  const checkedHook = hook && (await checkHook(d, projectId, hook))
+  const checkedHook = hook
+    ? await checkHook(d, projectId, hook)
+    : webhook && (await checkSendWebhook(d, projectId, webhook))
   if (checkedHook?.isErr()) return err(checkedHook.error)
 
   const turn = { group: projectId, caller, bytes: () => bytesOf(input) }
@@ -169,7 +171,7 @@ export type EnqueueInput = Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook
   readonly transaction: HostTransaction
 }
 
-type Enqueuing = Drafting & Needs<'policy' | 'telemetry' | 'dispatcher'>
+type Enqueuing = WebhookChecks & Drafting & Needs<'policy' | 'telemetry' | 'dispatcher'>
 
 export const enqueueMessage =
   (d: Enqueuing) =>
@@ -183,6 +185,9 @@ async function enqueue(
 ): Promise<Result<Sent, SendError>> {
   const checked = checkInput(input, d.policy.limits)
   if (checked.isErr()) return err(checked.error)
+  const { projectId, webhook } = input
+  const checkedHook = webhook && (await checkSendWebhook(d, projectId, webhook))
+  if (checkedHook?.isErr()) return err(checkedHook.error)
   const agent = await readAgent(stores, input)
   if (agent.isErr()) return err(agent.error)
   const drafted = draftMessage(d, input, agent.value)

@@ -20,5 +20,6 @@ export const insertList = (properties: readonly string[]): string =>
 export const assignments = (properties: readonly string[]): string =>
   properties.map((property) => `${columnOf(property)} = @${property}`).join(', ')
 
-const columnOf = (property: string): string =>
+/** Writes a property in snake case. */
+export const columnOf = (property: string): string =>
   property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -38,7 +38,9 @@ export {
   HOOK_EVENTS,
   hookGets,
   isHook,
+  isTaskHook,
   type HookOfMessage,
+  type TaskHook,
 } from '../domain/messages/message-hook.js'
 export type { MessageInput } from '../domain/messages/message-input.js'
 export { subscribesTo, subscriptionsFor, widestOf } from '../domain/webhooks/event-name.js'
@@ -278,7 +280,7 @@ export {
   toAuditEntry,
   type AuditRow,
 } from './audit-row.js'
-export { assignments, insertList, selectList } from './columns.js'
+export { assignments, columnOf, insertList, selectList } from './columns.js'
 export {
   afterAttemptColumns,
   DELIVERY_COLUMNS,

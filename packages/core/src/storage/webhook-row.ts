@@ -75,7 +75,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
       : { kind: 'disabled', reason: row.disabledReason ?? 'operator', at: row.disabledAt },
   health: toHealth(row),
   ...(row.messageId !== null && {
-    hook: { messageId: row.messageId, name: row.hookName ?? row.messageId },
+    hook: { messageId: row.messageId, ...filled({ name: row.hookName }) },
   }),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,

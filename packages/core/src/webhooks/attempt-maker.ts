@@ -11,6 +11,7 @@ import {
   webhookHeadersContext,
   webhookSecretContext,
 } from '../domain/webhooks/webhook.js'
+import { isTaskHook } from '../domain/messages/message-hook.js'
 import { TASK_TYPE } from '../domain/messages/task-body.js'
 import type { Outcome } from '../domain/webhooks/delivery.js'
 import type { AttemptMaker, AttemptOrder } from '../ports/attempt-maker.js'
@@ -116,7 +117,7 @@ function requestHeaders(
     headerPrefix: d.policy.headerPrefix,
   }
   const ours = {
-    'content-type': webhook.hook ? TASK_TYPE : 'application/json',
+    'content-type': isTaskHook(webhook) ? TASK_TYPE : 'application/json',
     ...signatureHeaders(d.crypto.hmacSha256, signed),
     ...trace,
   }

@@ -2,7 +2,7 @@ import { decideNextState, shownUrl, type Outcome } from '../domain/webhooks/deli
 import { freezeEvent, type EventPayload } from '../domain/webhooks/event.js'
 import { exhaustedEvent, lastAttemptOf, reportsFailure } from '../domain/messages/exhausted.js'
 import { toIso, type Instant } from '../domain/values/instant.js'
-import { isHook } from '../domain/messages/message-hook.js'
+import { isHook, isTaskHook } from '../domain/messages/message-hook.js'
 import { taskBody } from '../domain/messages/task-body.js'
 import { traceIdOf } from '../domain/messages/trace.js'
 import { countsOfAttempt } from '../domain/operations/counts.js'
@@ -53,7 +53,7 @@ export async function makeAttempt(
   canWait: boolean,
 ): Promise<FinishedAttempt> {
   const { attempts, clock, policy, random } = platform
-  const claimed = isHook(given.webhook) ? { ...given, body: taskBody(given.body) } : given
+  const claimed = isTaskHook(given.webhook) ? { ...given, body: taskBody(given.body) } : given
   const { delivery, lease, webhook } = claimed
   const span = startAttempt(platform, claimed)
   const order = span.trace ? { ...claimed, trace: span.trace } : claimed

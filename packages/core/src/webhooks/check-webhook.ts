@@ -1,8 +1,7 @@
 import { err, ok } from 'neverthrow'
 import { customHeadersProblem, type CustomHeaders } from '../domain/webhooks/custom-headers.js'
-import { broken, invalid, type Rule } from '../domain/values/input-rules.js'
+import { broken, invalid } from '../domain/values/input-rules.js'
 import { rulesOf } from '../domain/values/setting.js'
-import { isSecret } from '../domain/webhooks/signature.js'
 import {
   HEADER_LIMITS,
   webhookHeadersContext,
@@ -53,8 +52,3 @@ export function sealedHeaders(
     ? null
     : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
-
-export const secretRule = (secret: unknown): Rule =>
-  secret === undefined || (typeof secret === 'string' && isSecret(secret))
-    ? undefined
-    : 'must be whsec_ followed by base64 of 24 to 64 bytes'

@@ -7,7 +7,7 @@ import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { given } from '../domain/values/given.js'
 import { sendingSettings } from '../domain/webhooks/sending.js'
 import { settingsIn } from '../domain/values/setting.js'
-import { newSecret } from '../domain/webhooks/signature.js'
+import { newSecret, secretRule } from '../domain/webhooks/signature.js'
 import {
   changeWebhook,
   newWebhook,
@@ -33,7 +33,7 @@ import {
 } from '../domain/values/input-rules.js'
 import { getEventType } from './event-types.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
-import { checkWebhook, sealedHeaders, secretRule, type WebhookChecks } from './check-webhook.js'
+import { checkWebhook, sealedHeaders, type WebhookChecks } from './check-webhook.js'
 import { chain, existing, type Chained } from '../pacing/chain.js'
 
 export type CreateWebhookInput = WebhookSettings &

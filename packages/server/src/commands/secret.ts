@@ -41,7 +41,8 @@ export function requireSecret(options: SecretOptions): string {
   )
 }
 
-function secretIn(file: string) {
+/** Reads a secret from a file, - for stdin. */
+export function secretIn(file: string) {
   const secret = fileOrStdin(file).toString().trim()
   if (secret !== '') return secret
   throw new InvalidArgumentError('The file is empty.')

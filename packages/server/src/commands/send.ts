@@ -10,6 +10,7 @@ import {
   type Sent,
 } from '@org/agent-messaging-client'
 import type { JsonObject } from '@org/agent-messaging-core'
+import { sendWebhookSettings } from '@org/agent-messaging-core/host'
 import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import type { Config } from '../settings/config.js'
@@ -19,8 +20,9 @@ import { OperatorError } from '../operator-error.js'
 import { shellWord } from '../terminal.js'
 import { ownUrl } from '../urls.js'
 import { addCommand } from './command.js'
-import { fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
+import { fileOrStdin, jsonFile, jsonOption, repeatable, serverUrl, wholeNumber } from './options.js'
 import { forStdout, print, progress } from './output.js'
+import { secretIn } from './secret.js'
 
 export type ServerOptions = { readonly url?: string; readonly apiKey?: string }
 type SendOptions = ServerOptions & {
@@ -28,11 +30,15 @@ type SendOptions = ServerOptions & {
   readonly endUser?: string
   readonly service?: true
   readonly metadata?: JsonObject
+  readonly webhookUrl?: string
+  readonly webhookSecretFile?: string
+  readonly webhookEvent?: NonNullable<SendWebhook['events']>
   readonly idempotencyKey?: string
   readonly wait?: number
   readonly stream?: true
   readonly json?: true
 }
+type SendWebhook = NonNullable<NewMessage['webhook']>
 type Request = {
   readonly client: Client
   readonly agent: string
@@ -57,6 +63,20 @@ export function addSend(program: Command): void {
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
     .option('--metadata <file>', 'JSON file with metadata for the message', jsonFile)
+    .option('--webhook-url <url>', 'URL that gets the events of this message')
+    .addOption(
+      new Option(
+        '--webhook-secret-file <file>',
+        'file with the whsec_… secret that signs them, - for stdin',
+      ).argParser(secretIn),
+    )
+    .addOption(
+      repeatable(
+        '--webhook-event <name>',
+        'event to send to the URL, by default each change of state',
+        sendWebhookSettings.events.items.enum,
+      ),
+    )
     .option('--idempotency-key <key>', 'send at most one message for this key, even if repeated')
     .option(
       '--wait <seconds>',
@@ -126,7 +146,7 @@ function apiKeyOf(config: Config, { apiKey }: ServerOptions) {
 /** A repeated idempotency key needs the same body, so the default session derives from the key. */
 function messageOf(
   message: string,
-  { session, endUser, service, metadata, idempotencyKey }: SendOptions,
+  { session, endUser, service, metadata, idempotencyKey, ...options }: SendOptions,
 ): NewMessage {
   const principal =
     endUser === undefined
@@ -136,8 +156,15 @@ function messageOf(
   return {
     sessionId: session ?? `cli-${newSession}`,
     message,
-    ...given({ metadata, executionPrincipal: principal }),
+    ...given({ metadata, executionPrincipal: principal, webhook: webhookOf(options) }),
   }
+}
+
+function webhookOf(options: SendOptions): SendWebhook | undefined {
+  const { webhookUrl: url, webhookSecretFile: secret, webhookEvent: events } = options
+  if (url !== undefined && secret !== undefined) return { url, secret, ...given({ events }) }
+  if ((url ?? secret ?? events) === undefined) return undefined
+  throw new OperatorError('a webhook needs --webhook-url and --webhook-secret-file', 2)
 }
 
 const keyIn = ({ idempotencyKey }: SendOptions) =>

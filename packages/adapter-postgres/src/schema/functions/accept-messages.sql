@@ -40,7 +40,7 @@ begin
         from jsonb_to_recordset(round) as g (place bigint, "projectId" text, "agentId" text,
             "sessionId" text, id text, "idempotencyKey" text, fingerprint text, message text,
             metadata text, principal text, trace text, "earlierTurns" text, now bigint,
-            "claimUntil" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
+            "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
           left join lateral
             (select * from agent_messaging.agents where id = g."agentId" for key share) a on true
           left join lateral (
@@ -79,12 +79,12 @@ begin
       written as (
         insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
           fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
-          not_before, started_at, created_at, open_until)
+          not_before, started_at, created_at, open_until, hook_version)
         select b.id, b."agentId", b.seq, b.last_position, b."idempotencyKey", b.fingerprint,
           b.message, b.metadata, b.principal, b.trace, b."earlierTurns", b.is_claimed::int,
           case when b.is_claimed then 'running' else 'queued' end,
           case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now,
-          b.now
+          b.now, b."hookVersion"
         from born b where b.seq is not null)
       select b.place, coalesce(b.refused, case when b.seq is null then 'session_full'
           when b.is_claimed then 'claimed' else 'created' end),

@@ -22,10 +22,13 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 declare
   message_ids text[];
+  hook_versions bigint[];
   order_keys text[];
 begin
   perform agent_messaging.require_read_committed();
-  message_ids := array(select r."messageId" from jsonb_to_recordset(runs) as r ("messageId" text));
+  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0))
+    into message_ids, hook_versions
+    from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint);
   perform 1 from unnest(message_ids) as r (message_id)
       join agent_messaging.messages m on m.id = r.message_id
       join agent_messaging.sessions s on s.seq = m.session_seq
@@ -39,10 +42,8 @@ begin
       where s.project_id = t."projectId" and s.event = any(t.names)), ''))
   then 0 when exists (
     select 1 from agent_messaging.messages m
-    where m.hook_version is not null and m.id = any(message_ids) and m.hook_version <> coalesce((
-      select r."hookVersion"
-      from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint)
-      where r."messageId" = m.id), 0))
+    where m.hook_version is not null and m.id = any(message_ids)
+      and m.hook_version <> hook_versions[array_position(message_ids, m.id)])
   then -1 end;
   if place is not null then
     return next;

@@ -332,12 +332,12 @@ describe('a receiver without the delivery', () => {
     const state = { kind: 'cancelled', cancelledAt: now, reason: 'webhook_deleted' } as const
     const text = (sent: SentDelivery) => shown(storyOfDelivery(sent, receivers([sent]), { now }))
     expect(text(delivery('gone', state))[1]).toBe(
-      'A deleted webhook or a push config does not have message.responded: cancelled at 15:00 (webhook_deleted).',
+      'A deleted webhook, or one of a single message, does not have message.responded: cancelled at 15:00 (webhook_deleted).',
     )
     expect(text(delivery('gone', pending))[0]).toEqual(['waiting'])
     expect(text(delivery('gone', delivered))).toEqual([
       ['delivered'],
-      'A deleted webhook or a push config accepted message.responded at 14:48.',
+      'A deleted webhook, or one of a single message, accepted message.responded at 14:48.',
     ])
   })
 

@@ -222,14 +222,12 @@ function ofReceivers({ message, receivers, ...reader }: StoryFacts): Told[] {
   ]
 }
 
-const nameOf = (webhook: ReadWebhook | undefined): StoryPart =>
-  webhook
-    ? {
-        kind: 'webhook',
-        text: beginningOf(plain(webhook.description ?? shownUrl(webhook.url)), MOST_WORDS),
-        id: webhook.id,
-      }
-    : { kind: 'text', text: 'A deleted webhook or a push config' }
+function nameOf(webhook: ReadWebhook | undefined): StoryPart {
+  if (!webhook) return { kind: 'text', text: 'A deleted webhook, or one of a single message,' }
+  const { id, hook, description, url } = webhook
+  const text = beginningOf(plain(description ?? shownUrl(url)), MOST_WORDS)
+  return hook ? { kind: 'words', text } : { kind: 'webhook', text, id }
+}
 
 function ofDelivery(sent: SentDelivery, receivers: Receivers, reader: Reader): Told {
   const { event, state, webhookId } = sent.delivery

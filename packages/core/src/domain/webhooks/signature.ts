@@ -1,3 +1,4 @@
+import type { Rule } from '../values/input-rules.js'
 import type { Instant } from '../values/instant.js'
 
 const STANDARD_PREFIX = 'whsec_'
@@ -21,6 +22,11 @@ export function isSecret(text: string): boolean {
   const bytes = fromBase64(encoded).length
   return bytes >= MIN_SECRET_BYTES && bytes <= MAX_SECRET_BYTES
 }
+
+export const secretRule = (secret: unknown): Rule =>
+  secret === undefined || (typeof secret === 'string' && isSecret(secret))
+    ? undefined
+    : 'must be whsec_ followed by base64 of 24 to 64 bytes'
 
 export type SignedRequest = {
   /** The delivery id for a webhook, or the run's id for a runtime request. */

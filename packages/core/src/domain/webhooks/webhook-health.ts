@@ -119,6 +119,7 @@ type HealthOwner = {
   readonly health: WebhookHealth
   readonly status: { readonly kind: 'enabled' | 'disabled' }
   readonly disableOnGone: boolean
+  readonly hook?: object | undefined
 }
 
 /** With `report`, the commit has an event: the circuit opened or is closed again. */
@@ -141,7 +142,7 @@ const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 
  * turns do not report each other without end.
  */
 export function decideWebhookHealth(
-  { health, status, disableOnGone }: HealthOwner,
+  { health, status, disableOnGone, hook }: HealthOwner,
   attempt: WebhookAttempt,
   policy: WebhookHealthPolicy,
   now: Instant,
@@ -149,7 +150,7 @@ export function decideWebhookHealth(
 ): HealthDecision | undefined {
   const { outcome, failures } = attempt
   if (outcome.kind === 'accepted')
-    return isFresh(health, attempt, now) ? undefined : afterSuccess(health, attempt, now)
+    return isFresh({ health, hook }, attempt, now) ? undefined : afterSuccess(health, attempt, now)
   if (isInterrupted(outcome)) return releasedProbe(health, attempt, now)
   if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
   const since = health.failingSince ?? Math.max(attempt.failingSince, health.lastSuccessAt ?? 0)
@@ -191,14 +192,17 @@ const isNewlyFailing = (
 type Probing = Pick<WebhookAttempt, 'probeUntil'>
 
 const isFresh = (
-  { circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth,
+  {
+    health: { circuit, consecutiveFailures, lastSuccessAt },
+    hook,
+  }: Pick<HealthOwner, 'health' | 'hook'>,
   { probeUntil }: Probing,
   now: Instant,
 ): boolean =>
   (circuit.kind === 'closed' || probeUntil === undefined) &&
   consecutiveFailures === 0 &&
-  lastSuccessAt !== undefined &&
-  now - lastSuccessAt < FRESH_MS
+  // Each message has its own hook, and nothing shows when a hook succeeded.
+  (hook !== undefined || (lastSuccessAt !== undefined && now - lastSuccessAt < FRESH_MS))
 
 /**
  * A success of an earlier attempt does not close an open circuit, because the receiver can have

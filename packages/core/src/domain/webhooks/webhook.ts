@@ -42,8 +42,11 @@ export type Webhook = KeptSettings & {
     | { readonly kind: 'enabled' }
     | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
   readonly health: WebhookHealth
-  /** Set for a hook of a message. A message has at most one hook with each name. */
-  readonly hook?: { readonly messageId: string; readonly name: string }
+  /**
+   * Set for a hook of a message. A push config of A2A has a name, which is unique in its message. The
+   * webhook of one send has no name.
+   */
+  readonly hook?: { readonly messageId: string; readonly name?: string }
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }

@@ -33,6 +33,14 @@ const outgoingOf = (
     claim,
   )
 
+const nameOf = ({ hook }: HookOfMessage): string => hook.name ?? ''
+
+/** The webhook of one send. */
+const sendHook = (message: Parameters<typeof aHook>[0]): HookOfMessage => ({
+  ...aHook(message, { ordering: 'none' }),
+  hook: { messageId: message.id },
+})
+
 async function receiversOf({ deliveries }: UnwrappedStorage, { id }: Message): Promise<string[]> {
   const { data } = await deliveries.list({ projectId: PROJECT_ID, messageId: id }, { limit: 100 })
   return data.map(({ webhookId }) => webhookId).toSorted()
@@ -78,6 +86,81 @@ export function messageHooksSuite(it: StorageTest): void {
     expect((await storage.messages.accept({ ...draft, hook })).kind).toBe('existing')
     await scene.answer(accepted.claimed, NOW, outgoingOf(scene, accepted.claimed.message))
     expect(await receiversOf(storage, accepted.claimed.message)).toEqual([hook.id])
+  })
+
+  it('G3: of one send have no name, and get a delivery of the answer', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const drafts = ['first', 'second', 'third'].map((sessionId) => {
+      const draft = newMessage(agent, { sessionId, claimUntil: NOW + LEASE_MS })
+      return { ...draft, ...(sessionId !== 'second' && { hook: sendHook(draft) }) }
+    })
+    const accepted = await Promise.all(drafts.map((draft) => storage.messages.accept(draft)))
+    const runs = accepted.map((one) => {
+      if (one.kind !== 'claimed') throw new Error(one.kind)
+      return one.claimed
+    })
+    const [first, , third] = runs.map(({ message }) => message) as [Message, Message, Message]
+    expect(await second.webhooks.hooksOf(refTo(first))).toEqual([drafts[0]?.hook])
+    // A change by another process counts, also for a hook that this process has stored.
+    const added = aHook(third)
+    expect(await set(second, third, added)).toBe('set')
+    await Promise.all(runs.map((run) => scene.answer(run, NOW, outgoingOf(scene, run.message))))
+    const receivers = await Promise.all(runs.map(({ message }) => receiversOf(storage, message)))
+    const [of, ofPlain, ofBoth] = receivers
+    expect(of).toEqual([drafts[0]?.hook?.id])
+    expect(ofPlain).toEqual([])
+    expect(ofBoth).toEqual([drafts[2]?.hook?.id ?? '', added.id].toSorted())
+  })
+
+  it('G3: of one send are stored with a message that takes tokens of a limit', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const draft = newMessage(agent, { claimUntil: NOW + LEASE_MS })
+    const hook = sendHook(draft)
+    const bucket = {
+      bucket: 'send',
+      of: 'project',
+      limit: { messagesPerMinute: 1, burst: 1 },
+    } as const
+    const take = (message: typeof draft) =>
+      storage.messages.accept({ ...message, takes: [bucket], hook: sendHook(message) })
+    const accepted = await storage.messages.accept({ ...draft, takes: [bucket], hook })
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    const refused = newMessage(agent, { sessionId: 'refused' })
+    expect((await take(refused)).kind).toBe('rate_limited')
+    expect(await storage.webhooks.hooksOf(refTo(accepted.claimed.message))).toEqual([hook])
+    await scene.answer(accepted.claimed, NOW, outgoingOf(scene, accepted.claimed.message))
+    expect(await receiversOf(storage, accepted.claimed.message)).toEqual([hook.id])
+  })
+
+  it('get no delivery after their change or deletion during the run', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+    for (const change of ['moved', 'deleted']) {
+      const draft = newMessage(agent, { sessionId: change, claimUntil: NOW + LEASE_MS })
+      const hook = aHook(draft)
+      const accepted = await storage.messages.accept({ ...draft, hook })
+      if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+      const { message } = accepted.claimed
+      const moved = { ...hook, url: 'https://moved.example/' }
+      if (change === 'moved') expect(await set(second, message as Message, moved)).toBe('set')
+      else expect(await second.webhooks.deleteHook(refTo(message), nameOf(hook))).toBe(true)
+      const outgoing = outgoingOf(scene, message, undefined, claim)
+      const settled = await scene.answer(accepted.claimed, NOW, outgoing)
+      if (settled.kind !== 'recorded') throw new Error('the answer was not recorded')
+      const urls = settled.deliveries.map(({ webhook: { url } }) => url)
+      expect(urls).toEqual(change === 'moved' ? ['https://moved.example/'] : [])
+    }
   })
 
   it('G3: get a delivery also if another process has set them during the run', async ({
@@ -173,7 +256,7 @@ export function messageHooksSuite(it: StorageTest): void {
     const ofOther = { ...refTo(message), agentId: hook.id }
     for (const ref of [refTo(elsewhere), refTo(missing), ofOther]) {
       expect(await storage.webhooks.hooksOf(ref)).toEqual([])
-      expect(await storage.webhooks.deleteHook(ref, hook.hook.name)).toBe(false)
+      expect(await storage.webhooks.deleteHook(ref, nameOf(hook))).toBe(false)
     }
     expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([hook])
   })
@@ -183,7 +266,7 @@ export function messageHooksSuite(it: StorageTest): void {
     const kept = aHook(message, { name: 'kept' })
     await set(storage, message, kept)
     await scene.answer(run, NOW, outgoingOf(scene, message))
-    const remove = () => storage.webhooks.deleteHook(refTo(message), hook.hook.name)
+    const remove = () => storage.webhooks.deleteHook(refTo(message), nameOf(hook))
     expect([await remove(), await remove()]).toEqual([true, false])
     expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([kept])
     const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
