@@ -14,6 +14,7 @@ const TESTED_BY_OTHERS = [
   'latency-postgres',
   'light-sqlite',
   'send-callers',
+  'send-webhook',
   'first-minute-postgres',
   'soak',
   'fan-out-postgres',

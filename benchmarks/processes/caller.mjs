@@ -42,7 +42,7 @@ async function pace({ url, headers, rate, seconds, connections }) {
  * Callers that ask again at once, also after a 503. With `reads`, they list messages. `stop` is the
  * longest time between two answers.
  */
-async function flood({ url, headers, seconds, connections, reads = false }) {
+async function flood({ url, headers, seconds, connections, reads = false, webhook }) {
   const { origin, pathname: path } = new URL(url)
   const ask = reads ? listMessages : sendMessage
   const since = performance.now()
@@ -51,7 +51,7 @@ async function flood({ url, headers, seconds, connections, reads = false }) {
   const caller = async () => {
     const client = new Client(origin) // A pool would search for a free connection.
     while (performance.now() < since + 1_000 * seconds) {
-      ended.push(await settled(ask(client, { path, headers })))
+      ended.push(await settled(ask(client, { path, headers, webhook })))
       const now = performance.now()
       stop = Math.max(stop, now - last)
       last = now

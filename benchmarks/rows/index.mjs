@@ -14,6 +14,7 @@ import { overload, overloadPostgres } from './overload.mjs'
 import { poolPostgres } from './pool.mjs'
 import { purgePostgres } from './purge.mjs'
 import { sendDuringSearch, sendDuringSearchPostgres } from './search.mjs'
+import { sendWebhook, sendWebhookPostgres } from './send-webhook.mjs'
 import { send, sendPostgres } from './send.mjs'
 import { soak, soakPostgres } from './soak.mjs'
 import { start } from './start.mjs'
@@ -26,6 +27,8 @@ export const rows = {
   'send-postgres': sendPostgres,
   'send-callers': sendCallers,
   'send-callers-postgres': sendCallersPostgres,
+  'send-webhook': sendWebhook,
+  'send-webhook-postgres': sendWebhookPostgres,
   deliver,
   'deliver-postgres': deliverPostgres,
   latency,
