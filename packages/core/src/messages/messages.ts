@@ -38,7 +38,10 @@ export type Messages = ReturnType<typeof createMessages>
 /**
  * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
  */
-export function createMessages(platform: Platform, { deliverySender, recoveryRunner }: Webhooks) {
+export function createMessages(
+  platform: Platform,
+  { deliverySender, recoveryRunner, knownTypes }: Webhooks,
+) {
   const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
   const waits = new ProjectCounts()
@@ -51,6 +54,7 @@ export function createMessages(platform: Platform, { deliverySender, recoveryRun
     ...platform,
     deliverySender,
     recoveryRunner,
+    knownTypes,
     answerStreams,
     dispatcher,
     waitingRoom,

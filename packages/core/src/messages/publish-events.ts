@@ -62,7 +62,7 @@ type Publishing = Pick<
   Platform,
   'clock' | 'crypto' | 'ids' | 'policy' | 'publicUrl' | 'storage' | 'tracing'
 > &
-  Needs<'deliverySender' | 'eventNews' | 'sendQueue' | 'telemetry'>
+  Needs<'deliverySender' | 'eventNews' | 'knownTypes' | 'sendQueue' | 'telemetry'>
 
 export const publishEvent =
   (d: Publishing) =>
