@@ -106,15 +106,15 @@ async function typesOfTheClient(cwd) {
     readFileSync(path.join(cwd, 'openapi.json'), 'utf8'),
   )
   const { schemas } = components
-  const condition = ['EqualsCondition', 'ExistsCondition'].map((name) => ({
-    $ref: `#/components/schemas/${name}`,
+  const condition = ['Equals', 'Exists', 'Prefix', 'Range'].map((name) => ({
+    $ref: `#/components/schemas/${name}Condition`,
   }))
   Object.assign(schemas, {
     // Later versions have other events, and a host has other runtimes.
     Subscription: { type: 'string' },
     EventType: { type: 'string' },
     Runtime: schemas.ShownRuntime,
-    MetadataCondition: { oneOf: condition },
+    FilterCondition: { oneOf: condition },
   })
   const document = { openapi, info, paths: {}, components: { schemas } }
   writeFileSync(path.join(cwd, 'schemas.json'), JSON.stringify(document))

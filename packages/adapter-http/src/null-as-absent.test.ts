@@ -38,6 +38,7 @@ describe('null for an optional field of a creation means absent', () => {
         'enabled',
         'disableOnGone',
         'ordering',
+        'payload',
         'paused',
         'maxConcurrency',
         'requestsPerSecond',
@@ -56,6 +57,10 @@ describe('null for an optional field of a creation means absent', () => {
           metadata: [
             { path: 'a', equals: 'b', exists: null },
             { path: 'a', equals: null, exists: true },
+          ],
+          data: [
+            { path: 'a', equals: null, exists: null, prefix: 'b', min: null, max: null },
+            { path: 'a', equals: null, prefix: null, min: 1, max: null },
           ],
         },
       },

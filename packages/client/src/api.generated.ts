@@ -754,6 +754,14 @@ export interface components {
      *         }
      *       ]
      *     }
+     * @example {
+     *       "data": [
+     *         {
+     *           "path": "amount",
+     *           "min": 100
+     *         }
+     *       ]
+     *     }
      */
     readonly NewWebhookFilter: {
       /**
@@ -763,17 +771,28 @@ export interface components {
       readonly agentId?: string | null
       /** @description Only events of sessions whose id starts with this text. */
       readonly sessionIdPrefix?: string | null
-      /** @description Conditions on the metadata of the message. All must hold. */
+      /** @description Conditions on the metadata of the message or of the published event. All must hold. */
       readonly metadata?:
         | readonly (
             | components['schemas']['EqualsCondition']
             | components['schemas']['ExistsCondition']
+            | components['schemas']['PrefixCondition']
+            | components['schemas']['RangeCondition']
+          )[]
+        | null
+      /** @description Conditions on the `data` of the event. All must hold. */
+      readonly data?:
+        | readonly (
+            | components['schemas']['EqualsCondition']
+            | components['schemas']['ExistsCondition']
+            | components['schemas']['PrefixCondition']
+            | components['schemas']['RangeCondition']
           )[]
         | null
     }
     readonly EqualsCondition: {
       /**
-       * @description Nested keys of the metadata, with dots between them. At most 10 keys.
+       * @description Nested keys, with dots between them. At most 10 keys.
        * @example customer.plan
        */
       readonly path: string
@@ -781,12 +800,32 @@ export interface components {
     }
     readonly ExistsCondition: {
       /**
-       * @description Nested keys of the metadata, with dots between them. At most 10 keys.
+       * @description Nested keys, with dots between them. At most 10 keys.
        * @example customer.plan
        */
       readonly path: string
-      /** @description `false`: the metadata must not have the path. */
+      /** @description `false`: the object must not have the path. */
       readonly exists: boolean
+    }
+    readonly PrefixCondition: {
+      /**
+       * @description Nested keys, with dots between them. At most 10 keys.
+       * @example customer.plan
+       */
+      readonly path: string
+      /** @description Begins the string at the path. */
+      readonly prefix: string
+    }
+    readonly RangeCondition: {
+      /**
+       * @description Nested keys, with dots between them. At most 10 keys.
+       * @example customer.plan
+       */
+      readonly path: string
+      /** @description The least number that matches. */
+      readonly min?: number
+      /** @description The greatest number that matches. */
+      readonly max?: number
     }
     /**
      * @example {
@@ -952,12 +991,16 @@ export interface components {
       readonly agentId?: string
       /** @description Only events of sessions whose id starts with this text. */
       readonly sessionIdPrefix?: string
-      /** @description Conditions on the metadata of the message. All must hold. */
-      readonly metadata?: readonly components['schemas']['MetadataCondition'][]
+      /** @description Conditions on the metadata of the message or of the published event. All must hold. */
+      readonly metadata?: readonly components['schemas']['FilterCondition'][]
+      /** @description Conditions on the `data` of the event. All must hold. */
+      readonly data?: readonly components['schemas']['FilterCondition'][]
     }
-    readonly MetadataCondition:
+    readonly FilterCondition:
       | components['schemas']['EqualsCondition']
       | components['schemas']['ExistsCondition']
+      | components['schemas']['PrefixCondition']
+      | components['schemas']['RangeCondition']
     readonly SecretMark: {
       readonly set: boolean
     }

@@ -33,7 +33,7 @@ export type {
   Message,
   MessageRun,
   MessageState,
-  MetadataCondition,
+  FilterCondition,
   NewAgent,
   NewApiKey,
   NewInputAnswer,

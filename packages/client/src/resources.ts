@@ -52,7 +52,7 @@ export type CreatedAgent = Schemas['CreatedAgent']
 
 /** An event must match every given field. An event without a field does not match. */
 export type WebhookFilter = Schemas['WebhookFilter']
-export type MetadataCondition = Schemas['MetadataCondition']
+export type FilterCondition = Schemas['FilterCondition']
 export type Webhook = Schemas['Webhook']
 export type NewWebhook = Schemas['NewWebhook']
 /** `rotateSecret` changes the secret. */

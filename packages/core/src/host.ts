@@ -137,7 +137,7 @@ export {
   filterLimits,
   filterRules,
   type JsonScalar,
-  type MetadataCondition,
+  type FilterCondition,
   type WebhookFilter,
 } from './domain/webhooks/webhook-filter.js'
 export {

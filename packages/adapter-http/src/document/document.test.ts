@@ -388,6 +388,14 @@ describe('the limits of a field', () => {
         { sessionIdPrefix: emoji(256) },
         { metadata: [{ path: 'a.b', equals: null }] },
         { metadata: [{ path: 'a', exists: false }] },
+        { data: [{ path: 'a', prefix: emoji(1_000) }] },
+        {
+          data: [
+            { path: 'a', min: -1.5 },
+            { path: 'a', max: 0 },
+            { path: 'a', min: 1, max: 1 },
+          ],
+        },
       ],
       [
         {},
@@ -396,6 +404,11 @@ describe('the limits of a field', () => {
         { metadata: [{ path: 'a..b', exists: true }] },
         { metadata: [{ path: 'a' }] },
         { metadata: [{ path: 'a', equals: 1, exists: true }] },
+        { data: [] },
+        { data: [{ path: 'a', prefix: '' }] },
+        { data: [{ path: 'a', prefix: emoji(1_001) }] },
+        { data: [{ path: 'a', min: '1' }] },
+        { data: [{ path: 'a', prefix: 'b', max: 1 }] },
         { other: 1 },
       ],
     ],

@@ -53,6 +53,10 @@ describe('POST /v1/webhooks', () => {
         { path: 'customer.plan', equals: 'gold' },
         { path: 'test', exists: false },
       ],
+      data: [
+        { path: 'error.code', prefix: 'RUNTIME_' },
+        { path: 'responseTimeMs', min: 10, max: 20 },
+      ],
     }
     const body = { ...hook, secret, filter, description: 'mine', enabled: false }
     const { json } = await ask('POST', '/v1/webhooks', { body })

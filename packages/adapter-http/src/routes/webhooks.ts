@@ -22,7 +22,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, locationOf, refIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { boolean, fieldsOf, id, nullAsAbsent, page, text } from '../schemas.js'
+import { boolean, fieldsOf, id, nullAsAbsent, number, page, text } from '../schemas.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { newWebhookFilterSchema } from '../wire/webhook-filter.js'
 
@@ -37,31 +37,32 @@ const condition = fieldsOf(
     equals: z
       .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
       .optional(),
-    exists: boolean.nullish(),
+    ...nullAsAbsent({
+      exists: boolean.optional(),
+      prefix: text.optional(),
+      min: number.optional(),
+      max: number.optional(),
+    }),
   },
-  'must be an object with path, and with equals or exists',
-).transform(withoutAbsentTest)
+  'must be an object with path, and with equals, exists, prefix, or min and max',
+).transform(({ path, equals, ...sent }) => {
+  const others = given(sent)
+  // Null is a value of `equals`, except beside another test.
+  const isAbsent = equals === undefined || (equals === null && Object.keys(others).length > 0)
+  return { path, ...(!isAbsent && { equals }), ...others }
+})
 
-/** Null is a value of `equals`, except beside `exists`. */
-function withoutAbsentTest({ path, equals, exists }: Condition): Condition {
-  if (exists === undefined || exists === null)
-    return { path, ...(equals !== undefined && { equals }) }
-  return { path, exists, ...(equals !== undefined && equals !== null && { equals }) }
-}
-type Condition = {
-  readonly path: string
-  readonly equals?: JsonScalar | undefined
-  readonly exists?: boolean | null | undefined
-}
+const conditions = z.array(condition, 'must be an array of conditions').optional()
 
-// The service checks the sizes, and that a condition has one of `equals` and `exists`.
+// The service checks the sizes, and that a condition has one test.
 export const webhookFilter: z.ZodType<WebhookFilter> = fieldsOf(
   nullAsAbsent({
     agentId: id.optional(),
     sessionIdPrefix: text.optional(),
-    metadata: z.array(condition, 'must be an array of conditions').optional(),
+    metadata: conditions,
+    data: conditions,
   }),
-  'must be an object with agentId, sessionIdPrefix or metadata',
+  'must be an object with agentId, sessionIdPrefix, metadata or data',
 ).transform((sent) => given(sent) as WebhookFilter)
 
 const described = requestFields<WebhookSettings>(webhookSettings)

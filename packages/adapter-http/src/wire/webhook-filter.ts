@@ -7,7 +7,7 @@ const path = z.string().meta({
   minLength: 1,
   maxLength: filterLimits.pathLength,
   pattern: '^[^.\\x00]+(\\.[^.\\x00]+){0,9}$',
-  description: 'Nested keys of the metadata, with dots between them. At most 10 keys.',
+  description: 'Nested keys, with dots between them. At most 10 keys.',
   examples: ['customer.plan'],
 })
 const scalar = z.union([
@@ -16,7 +16,12 @@ const scalar = z.union([
   z.boolean(),
   z.null(),
 ])
-const exists = z.boolean().describe('`false`: the metadata must not have the path.')
+const exists = z.boolean().describe('`false`: the object must not have the path.')
+const prefix = z
+  .string()
+  .meta({ ...textOf(filterLimits.equalsLength), description: 'Begins the string at the path.' })
+const min = z.number().describe('The least number that matches.')
+const max = z.number().describe('The greatest number that matches.')
 const agentId = uuid.optional().describe('Only events of this agent.')
 const sessionIdPrefix = z
   .string()
@@ -25,37 +30,55 @@ const sessionIdPrefix = z
     ...textOf(filterLimits.sessionIdPrefixLength),
     description: 'Only events of sessions whose id starts with this text.',
   })
-const about = 'Conditions on the metadata of the message. All must hold.'
+const about = {
+  metadata: 'Conditions on the metadata of the message or of the published event. All must hold.',
+  data: 'Conditions on the `data` of the event. All must hold.',
+}
 
-const metadataConditionSchema = z
-  .object({ path: z.string(), equals: scalar.optional(), exists: exists.optional() })
-  .meta({ id: 'MetadataCondition', description: 'Has either `equals` or `exists`.' })
+const conditionSchema = z
+  .object({
+    path: z.string(),
+    equals: scalar.optional(),
+    exists: exists.optional(),
+    prefix: prefix.optional(),
+    min: min.optional(),
+    max: max.optional(),
+  })
+  .meta({
+    id: 'FilterCondition',
+    description: 'Has `equals`, `exists`, `prefix`, or `min` and `max`.',
+  })
+const conditionsSchema = (description: string) =>
+  z.array(conditionSchema).readonly().optional().meta({ description })
 
 /** An event must match every given field. */
 export const webhookFilterSchema = z
   .object({
     agentId,
     sessionIdPrefix,
-    metadata: z.array(metadataConditionSchema).readonly().optional().meta({ description: about }),
+    metadata: conditionsSchema(about.metadata),
+    data: conditionsSchema(about.data),
   })
   .meta({ id: 'WebhookFilter' })
 
 const newConditionSchema = z.xor([
   z.strictObject({ path, equals: scalar }).meta({ id: 'EqualsCondition' }),
   z.strictObject({ path, exists }).meta({ id: 'ExistsCondition' }),
+  z.strictObject({ path, prefix }).meta({ id: 'PrefixCondition' }),
+  z
+    .strictObject({ path, min: min.optional(), max: max.optional() })
+    .meta({ id: 'RangeCondition', minProperties: 2 }),
 ])
+const newConditionsSchema = (description: string) =>
+  z.array(newConditionSchema).min(1).max(filterLimits.conditions).nullish().meta({ description })
 
 /** The filter of a request. */
 export const newWebhookFilterSchema = z
   .strictObject({
     agentId: agentId.nullable(),
     sessionIdPrefix: sessionIdPrefix.nullable(),
-    metadata: z
-      .array(newConditionSchema)
-      .min(1)
-      .max(filterLimits.conditions)
-      .nullish()
-      .meta({ description: about }),
+    metadata: newConditionsSchema(about.metadata),
+    data: newConditionsSchema(about.data),
   })
   .meta({
     id: 'NewWebhookFilter',
@@ -63,5 +86,6 @@ export const newWebhookFilterSchema = z
     minProperties: 1,
     examples: [
       { sessionIdPrefix: 'support/', metadata: [{ path: 'customer.plan', equals: 'gold' }] },
+      { data: [{ path: 'amount', min: 100 }] },
     ],
   })

@@ -49,6 +49,19 @@ it.each<WebhookFilter>([
       { path: '{', equals: '' },
     ],
   },
+  {
+    data: [
+      { path: 'id', prefix: 'DE-' },
+      { path: 'id', prefix: '3' },
+      { path: 'id', prefix: 'a "b" = c' },
+      { path: 'a', min: 1.5 },
+      { path: 'a', max: -1 },
+      { path: 'a', min: 0, max: 1e21 },
+      { path: 'a b', min: 0 },
+      { path: 'c', equals: 'from 1 to 2' },
+      { path: 'd', equals: 'x exists' },
+    ],
+  },
 ])('the form shows the filter %j and reads the same filter', (filter) => {
   const texts = filterTexts(filter, filter.agentId ?? '')
   expect(filterOf(texts, filter.agentId)).toEqual(filter)
@@ -65,6 +78,16 @@ it('a value without quotation marks is a text, unless it is JSON', () => {
     { path: 'size', equals: 3 },
     { path: 'isNew', equals: true },
     { path: 'url', equals: 'a=b' },
+  ])
+})
+
+it('a prefix needs no quotation marks', () => {
+  const filterData = 'id starts with DE-\nid starts with 3\nname starts with "a b"\nb = a to c'
+  expect(filterOf({ ...NO_FILTER, filterData }, undefined)?.data).toEqual([
+    { path: 'id', prefix: 'DE-' },
+    { path: 'id', prefix: '3' },
+    { path: 'name', prefix: 'a b' },
+    { path: 'b', equals: 'a to c' },
   ])
 })
 

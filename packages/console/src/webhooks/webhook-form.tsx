@@ -1,16 +1,15 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import {
   orUndefined,
   sendingSettings,
   webhookSettings,
-  type MetadataCondition,
   type WebhookFilter,
 } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
 import { useView } from '../parts/zone.js'
 import { eventChoices, eventsIn, otherEvents, tickedEvents } from './events.js'
+import { conditionsIn, lineOf } from './filter-lines.js'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {
   Check,
@@ -29,9 +28,15 @@ type FilterTexts = {
   readonly filterSessions: string
   /** One condition per line. */
   readonly filterMetadata: string
+  readonly filterData: string
 }
 
-export const NO_FILTER: FilterTexts = { filterAgent: '', filterSessions: '', filterMetadata: '' }
+export const NO_FILTER: FilterTexts = {
+  filterAgent: '',
+  filterSessions: '',
+  filterMetadata: '',
+  filterData: '',
+}
 
 type Typed = FilterTexts & {
   /** True if the form has the fields of a filter. */
@@ -64,6 +69,7 @@ export const fieldsIn = (form: Form): Typed => ({
   filterAgent: textIn(form, 'filterAgent').trim(),
   filterSessions: textIn(form, 'filterSessions'),
   filterMetadata: textIn(form, 'filterMetadata'),
+  filterData: textIn(form, 'filterData'),
 })
 
 export const settingsOf = ({ url, texts }: Typed) => ({
@@ -148,30 +154,28 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
 
 /** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
 export const filterTexts = (
-  { sessionIdPrefix = '', metadata = [] }: WebhookFilter = {},
+  { sessionIdPrefix = '', metadata = [], data = [] }: WebhookFilter = {},
   agent: string,
 ): FilterTexts => ({
   filterAgent: agent,
   filterSessions: sessionIdPrefix,
   filterMetadata: metadata.map(lineOf).join('\n'),
+  filterData: data.map(lineOf).join('\n'),
 })
 
 /** Returns the filter, or null if all texts are empty. The service checks its parts. */
 export function filterOf(
-  { filterSessions, filterMetadata }: FilterTexts,
+  { filterSessions, filterMetadata, filterData }: FilterTexts,
   agentId: string | undefined,
 ): WebhookFilter | null {
-  const metadata = filterMetadata
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map(conditionIn)
-  if (agentId === undefined && filterSessions === '' && metadata.length === 0) return null
-  return {
+  const [metadata, data] = [conditionsIn(filterMetadata), conditionsIn(filterData)]
+  const filter = {
     ...(agentId !== undefined && { agentId }),
     ...(filterSessions !== '' && { sessionIdPrefix: filterSessions }),
     ...(metadata.length > 0 && { metadata }),
+    ...(data.length > 0 && { data }),
   }
+  return Object.keys(filter).length === 0 ? null : filter
 }
 
 /**
@@ -190,41 +194,12 @@ export async function readFilter(
   return { filter: filterOf(texts, agent?.id ?? filterAgent) }
 }
 
-/** A path that needs no JSON around it. */
-const PLAIN_PATH = /^[^\s={][^\s=]*$/
-
-function lineOf(condition: MetadataCondition) {
-  const { path } = condition
-  if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
-  if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`
-  return `${path} ${condition.exists ? 'exists' : 'missing'}`
-}
-
-/** Reads `path = value`, `path exists`, `path missing` or the JSON of a condition. */
-function conditionIn(line: string): MetadataCondition {
-  if (line.startsWith('{')) return jsonIn(line, { path: line }) as MetadataCondition
-  const [, path = '', test = ''] = /^(\S+)\s+(exists|missing)$/.exec(line) ?? []
-  if (path !== '') return { path, exists: test === 'exists' }
-  const [name = '', ...value] = line.split('=')
-  const text = value.join('=').trim()
-  // The service refuses a condition without a test, and names its line.
-  if (value.length === 0) return { path: name } as unknown as MetadataCondition
-  return { path: name.trim(), equals: jsonIn(text, text) as string }
-}
-
-function jsonIn(text: string, otherwise: unknown): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return otherwise
-  }
-}
-
-const filterTextsIn = ({ filterAgent, filterSessions, filterMetadata }: FilterTexts) => ({
+const filterTextsIn = ({
   filterAgent,
   filterSessions,
   filterMetadata,
-})
+  filterData,
+}: FilterTexts) => ({ filterAgent, filterSessions, filterMetadata, filterData })
 
 /** The fields that limit a webhook to some of its events. */
 const FILTER_FIELDS = {
@@ -246,5 +221,16 @@ const FILTER_FIELDS = {
     rows: 3,
     spellcheck: false,
     placeholder: 'customer.plan = "pro"\nticket exists\ntest missing',
+  },
+  filterData: {
+    label: (
+      <>
+        Only events with this data <span class="muted">(one condition per line)</span>
+      </>
+    ),
+    rows: 3,
+    spellcheck: false,
+    placeholder:
+      'error.code = "RUNTIME_TIMEOUT"\norder.number starts with DE-\namount from 100 to 500',
   },
 }

@@ -4,6 +4,7 @@ import {
   deliveryStatusOf,
   webhookSettings,
   type ReadWebhook,
+  type FilterCondition,
   type WebhookFilter,
   type WebhookLimit,
 } from '@org/agent-messaging-core/host'
@@ -24,6 +25,7 @@ import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
 import { TestForm } from './events.js'
+import { lineOf } from './filter-lines.js'
 import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
@@ -171,32 +173,26 @@ function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'li
 /** The title of the page is the description. */
 const { description: _, ...others } = webhookSettings
 
-const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilter) => ({
+const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [], data = [] }: WebhookFilter) => ({
   Agent: agentId !== undefined && <Id id={agentId} />,
   Sessions: sessionIdPrefix !== undefined && (
     <>
       start with <code>{sessionIdPrefix}</code>
     </>
   ),
-  Metadata: metadata.length > 0 && (
-    <>
-      {metadata.map((condition) => (
-        <div>
-          <code>{condition.path}</code>{' '}
-          {'equals' in condition ? (
-            <>
-              is <code>{JSON.stringify(condition.equals)}</code>
-            </>
-          ) : condition.exists ? (
-            'exists'
-          ) : (
-            'does not exist'
-          )}
-        </div>
-      ))}
-    </>
-  ),
+  Metadata: metadata.length > 0 && <Conditions all={metadata} />,
+  Data: data.length > 0 && <Conditions all={data} />,
 })
+
+const Conditions = ({ all }: { readonly all: readonly FilterCondition[] }) => (
+  <>
+    {all.map((condition) => (
+      <div>
+        <code>{lineOf(condition)}</code>
+      </div>
+    ))}
+  </>
+)
 
 /** Shows an attempt: its result, when it started, and the answer. */
 function Answered({ deliveryId, startedAt, outcome }: Omit<LastFailure, 'webhookId'>) {

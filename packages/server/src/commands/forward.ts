@@ -70,9 +70,9 @@ async function followLog(client: Client, post: Post, options: ForwardOptions) {
 }
 
 /** A published event can have any value under this name. */
-function subjectOf(data: object): { readonly sessionId?: string } {
+function subjectOf(data: object): { readonly sessionId: string; readonly data: object } {
   const { sessionId }: { readonly sessionId?: unknown } = data
-  return typeof sessionId === 'string' ? data : { ...data, sessionId: '' }
+  return { ...data, data, sessionId: typeof sessionId === 'string' ? sessionId : '' }
 }
 
 const resultOf = (outcome: Outcome) =>

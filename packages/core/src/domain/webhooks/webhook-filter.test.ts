@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   filterRules,
+  type FilterCondition,
   matchesFilter,
   type FilteredEvent,
   type WebhookFilter,
@@ -17,6 +18,9 @@ const ofAgent: FilteredEvent = { agentId: 'agent-1' }
 const equals = (path: string, value: string | number | boolean | null): WebhookFilter => ({
   metadata: [{ path, equals: value }],
 })
+const DATA = { order: { id: 'DE-7' }, amount: 250, list: ['DE-'], nothing: undefined }
+const published: FilteredEvent = { data: JSON.parse('{"__proto__":{"x":1},"y":2}') as object }
+const test = (one: object): WebhookFilter => ({ data: [one as FilterCondition] })
 const exists = (path: string, wanted = true): WebhookFilter => ({
   metadata: [{ path, exists: wanted }],
 })
@@ -51,6 +55,26 @@ describe('matchesFilter', () => {
     ['the absence of a present path', exists('customer.id', false), ofMessage, false],
     ['absence, for an event without metadata', exists('missing', false), ofAgent, false],
     ['absence, for a message without metadata', exists('plan', false), { metadata: {} }, true],
+    ['data with a prefix', test({ path: 'order.id', prefix: 'DE-' }), { data: DATA }, true],
+    ['data with another prefix', test({ path: 'order.id', prefix: 'de-' }), { data: DATA }, false],
+    ['a prefix of a number', test({ path: 'amount', prefix: '2' }), { data: DATA }, false],
+    ['a prefix of a list', test({ path: 'list', prefix: 'DE-' }), { data: DATA }, false],
+    ['the least number', test({ path: 'amount', min: 250 }), { data: DATA }, true],
+    ['a number below', test({ path: 'amount', min: 251 }), { data: DATA }, false],
+    ['the greatest number', test({ path: 'amount', max: 250 }), { data: DATA }, true],
+    ['a number above', test({ path: 'amount', min: 0, max: 249 }), { data: DATA }, false],
+    ['a number of a missing path', test({ path: 'missing', max: 1 }), { data: DATA }, false],
+    ['a range of a text', test({ path: 'order.id', min: 0 }), { data: DATA }, false],
+    ['undefined as absent', test({ path: 'nothing', exists: false }), { data: DATA }, true],
+    ['an event without data', test({ path: 'x', exists: false }), {}, false],
+    ['an own key __proto__', test({ path: '__proto__.x', equals: 1 }), published, true],
+    ['an inherited __proto__', test({ path: '__proto__', exists: true }), { data: DATA }, false],
+    [
+      'data beside metadata',
+      { ...test({ path: 'y', min: 2 }), ...equals('plan', 'gold') },
+      published,
+      false,
+    ],
     [
       'every condition',
       { agentId: 'agent-1', sessionIdPrefix: 'chat', ...equals('plan', 'gold') },
@@ -82,6 +106,18 @@ describe('filterRules', () => {
     ['ten conditions', { metadata: conditions(10) }],
     ['an empty string', { metadata: [{ path: 'a', equals: '' }] }],
     ['null', { metadata: [{ path: 'a.b', equals: null }] }],
+    ['a prefix of data', { data: [{ path: 'a', prefix: 'x' }] }],
+    [
+      'ranges',
+      {
+        data: [
+          { path: 'a', min: -1 },
+          { path: 'a', max: -1 },
+          { path: 'a', min: 1, max: 1 },
+        ],
+      },
+    ],
+    ['ten conditions of each kind', { metadata: conditions(10), data: conditions(10) }],
     ['ten keys', { metadata: [{ path: 'a.b.c.d.e.f.g.h.i.j', exists: false }] }],
   ])('accepts %s', (_, filter) => {
     expect(problems(filter)).toEqual([])
@@ -113,6 +149,15 @@ describe('filterRules', () => {
       { metadata: [{ path: 'a', equals: 'x'.repeat(1_001) }] },
       'filter.metadata.0',
     ],
+    ['no condition on data', { data: [] }, 'filter.data'],
+    ['eleven conditions on data', { data: conditions(11) }, 'filter.data'],
+    ['an empty key of data', { data: [{ path: '', exists: true }] }, 'filter.data.0.path'],
+    ['an empty prefix of a value', { data: [{ path: 'a', prefix: '' }] }, 'filter.data.0'],
+    ['a number as prefix', { data: [{ path: 'a', prefix: 1 }] }, 'filter.data.0'],
+    ['a prefix in a range', { data: [{ path: 'a', prefix: 'x', min: 1 }] }, 'filter.data.0'],
+    ['a text as min', { data: [{ path: 'a', min: '1' }] }, 'filter.data.0'],
+    ['an empty range', { data: [{ path: 'a', min: 2, max: 1 }] }, 'filter.data.0'],
+    ['an endless range', { data: [{ path: 'a', max: Infinity }] }, 'filter.data.0'],
     ['a number out of range', { metadata: [{ path: 'a', equals: Infinity }] }, 'filter.metadata.0'],
   ])('refuses %s', (_, filter, path) => {
     expect(problems(filter)).toEqual([path])

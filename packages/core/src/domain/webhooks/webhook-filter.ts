@@ -10,17 +10,22 @@ export type WebhookFilter = {
   readonly agentId?: string
   /** Only events of sessions whose id starts with this text. */
   readonly sessionIdPrefix?: string
-  /** Conditions on the metadata of the message. */
-  readonly metadata?: readonly MetadataCondition[]
+  /** Conditions on the metadata of the message, or of the published event. */
+  readonly metadata?: readonly FilterCondition[]
+  /** Conditions on the `data` of the event. */
+  readonly data?: readonly FilterCondition[]
 }
 
 /**
- * A condition on one value of the metadata. `path` names nested keys with dots, such as
- * `customer.plan`. With `exists: false` the metadata must not have the path.
+ * A condition on one value of an object. `path` names nested keys with dots, such as
+ * `customer.plan`. With `exists: false` the object must not have the path. `prefix` begins a
+ * string. A number from `min` to `max` is in the range: one of them can be absent.
  */
-export type MetadataCondition =
+export type FilterCondition =
   | { readonly path: string; readonly equals: JsonScalar }
   | { readonly path: string; readonly exists: boolean }
+  | { readonly path: string; readonly prefix: string }
+  | { readonly path: string; readonly min?: number; readonly max?: number }
 
 export type JsonScalar = string | number | boolean | null
 
@@ -29,31 +34,34 @@ export type FilteredEvent = {
   readonly agentId?: string
   readonly sessionId?: string
   readonly metadata?: JsonObject
-  /** The data of the body. Not stored with a field of its own. */
+  /** The `data` of the body, as an object. It is not stored. */
   readonly data?: object
 }
 
 /** Returns true if the webhook with this filter gets the event. */
 export function matchesFilter(filter: WebhookFilter | undefined, event: FilteredEvent): boolean {
   if (filter === undefined) return true
-  const { agentId, sessionIdPrefix, metadata = [] } = filter
+  const { agentId, sessionIdPrefix, metadata = [], data = [] } = filter
   return (
     (agentId === undefined || agentId === event.agentId) &&
     (sessionIdPrefix === undefined || event.sessionId?.startsWith(sessionIdPrefix) === true) &&
-    metadata.every((condition) => holds(condition, event.metadata))
+    metadata.every((condition) => holds(condition, event.metadata)) &&
+    data.every((condition) => holds(condition, event.data as JsonObject | undefined))
   )
 }
 
-function holds(condition: MetadataCondition, metadata: JsonObject | undefined): boolean {
-  if (metadata === undefined) return false
-  const value = valueAt(metadata, condition.path)
-  return 'equals' in condition
-    ? value === condition.equals
-    : (value !== undefined) === condition.exists
+function holds(condition: FilterCondition, object: JsonObject | undefined): boolean {
+  if (object === undefined) return false
+  const value = valueAt(object, condition.path)
+  if ('equals' in condition) return value === condition.equals
+  if ('exists' in condition) return (value !== undefined) === condition.exists
+  if ('prefix' in condition) return typeof value === 'string' && value.startsWith(condition.prefix)
+  const { min = -Infinity, max = Infinity } = condition
+  return typeof value === 'number' && value >= min && value <= max
 }
 
-function valueAt(metadata: JsonObject, path: string): Json | undefined {
-  let value: Json | undefined = metadata
+function valueAt(object: JsonObject, path: string): Json | undefined {
+  let value: Json | undefined = object
   for (const key of path.split('.'))
     value =
       value !== undefined && isJsonObject(value) && Object.hasOwn(value, key)
@@ -72,28 +80,32 @@ export const filterLimits = {
 
 /** Checks everything except whether the agent exists. Returns a rule per field. */
 export function filterRules(filter: WebhookFilter): Readonly<Record<string, Rule>> {
-  const { agentId, sessionIdPrefix, metadata } = filter
-  const isEmpty = agentId === undefined && sessionIdPrefix === undefined && metadata === undefined
+  const { agentId, sessionIdPrefix, metadata, data } = filter
+  const fields = [agentId, sessionIdPrefix, metadata, data]
+  const isEmpty = fields.every((field) => field === undefined)
   return {
-    filter: isEmpty ? 'must have agentId, sessionIdPrefix or metadata' : undefined,
+    filter: isEmpty ? 'must have agentId, sessionIdPrefix, metadata or data' : undefined,
     'filter.sessionIdPrefix':
       sessionIdPrefix === undefined
         ? undefined
         : textRule(sessionIdPrefix, filterLimits.sessionIdPrefixLength),
-    'filter.metadata': metadata === undefined ? undefined : countRule(metadata),
-    ...Object.fromEntries((metadata ?? []).flatMap(conditionRules)),
+    ...listRules('filter.metadata', metadata),
+    ...listRules('filter.data', data),
   }
 }
 
-const countRule = ({ length }: readonly MetadataCondition[]): Rule =>
-  length > 0 && length <= filterLimits.conditions
-    ? undefined
-    : `must have 1 to ${filterLimits.conditions} conditions`
-
-const conditionRules = (condition: MetadataCondition, at: number): [string, Rule][] => [
-  [`filter.metadata.${at}.path`, pathRule(condition.path)],
-  [`filter.metadata.${at}`, testRule(condition)],
-]
+function listRules(list: string, given?: readonly FilterCondition[]): Record<string, Rule> {
+  if (given === undefined) return {}
+  const fits = given.length > 0 && given.length <= filterLimits.conditions
+  const rules = given.flatMap((condition, at): [string, Rule][] => [
+    [`${list}.${at}.path`, pathRule(condition.path)],
+    [`${list}.${at}`, testRule(condition)],
+  ])
+  return {
+    [list]: fits ? undefined : `must have 1 to ${filterLimits.conditions} conditions`,
+    ...Object.fromEntries(rules),
+  }
+}
 
 function pathRule(path: string): Rule {
   const { pathLength, pathDepth } = filterLimits
@@ -104,14 +116,30 @@ function pathRule(path: string): Rule {
   return keys.length > pathDepth ? `must name at most ${pathDepth} keys` : undefined
 }
 
-function testRule(condition: MetadataCondition): Rule {
-  if ('equals' in condition === 'exists' in condition) return 'must have either equals or exists'
+/** The tests of a condition. Those of a list make one test together. */
+const TESTS = [['equals'], ['exists'], ['prefix'], ['min', 'max']] as const
+
+function testRule(condition: FilterCondition): Rule {
+  const tests = TESTS.filter((names) => names.some((name) => name in condition))
+  if (tests.length !== 1) return 'must have one of equals, exists, prefix, or min and max'
+  if ('equals' in condition)
+    return isScalar(condition.equals)
+      ? undefined
+      : `must have a string of at most ${filterLimits.equalsLength} characters, a number, true, false or null in equals`
   if ('exists' in condition)
     return typeof condition.exists === 'boolean' ? undefined : 'must have exists: true or false'
-  return isScalar(condition.equals)
+  if ('prefix' in condition)
+    return textRule(condition.prefix, filterLimits.equalsLength) === undefined
+      ? undefined
+      : `must have a string of 1 to ${filterLimits.equalsLength} characters in prefix`
+  const { max, min = max } = condition
+  return isRange(min, max ?? min)
     ? undefined
-    : `must have a string of at most ${filterLimits.equalsLength} characters, a number, true, false or null in equals`
+    : 'must have numbers in min and max, and a min that is not above max'
 }
+
+const isRange = (min: unknown, max: unknown): boolean =>
+  Number.isFinite(min) && Number.isFinite(max) && Number(min) <= Number(max)
 
 const isScalar = (value: unknown): boolean =>
   value === '' ||

@@ -83,6 +83,30 @@ export function subscriptionsSuite(it: StorageTest): void {
     )
   })
 
+  it('a webhook gets the events whose data its filter matches', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const filters: Record<string, WebhookFilter> = {
+      'https://equal.example': { data: [{ path: 'runtime', equals: 'fake' }] },
+      'https://prefix.example': { data: [{ path: 'startedAt', prefix: '2030-' }] },
+      'https://range.example': { data: [{ path: 'amount', min: 1 }] },
+      'https://absent.example': { data: [{ path: 'amount', exists: false }] },
+    }
+    const webhooks = []
+    for (const [url, filter] of Object.entries(filters))
+      webhooks.push(await scene.webhook({ url, filter }))
+    expect(await storage.webhooks.get(agent.projectId, webhooks[1]?.id ?? '')).toEqual(webhooks[1])
+    await scene.publish(agent)
+    const named = (...names: string[]) => names.map((name) => `https://${name}.example`)
+    expect(await receiversAmong(storage, webhooks)).toEqual(named('equal', 'prefix', 'absent'))
+    const event = anEvent(agent, { data: { amount: 1 } })
+    await scene.answer(await scene.run(agent), NOW, scene.outgoing(event))
+    expect(await receiversAmong(storage, webhooks)).toEqual(
+      named('equal', 'prefix', 'range', 'absent'),
+    )
+    const { data } = await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })
+    expect(data).toHaveLength(4)
+  })
+
   it('a changed filter applies to the next event', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const webhook = await scene.webhook({ filter: { sessionIdPrefix: 'chat/' } })
