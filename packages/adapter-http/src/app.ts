@@ -1,8 +1,10 @@
 import { exchange } from '@org/agent-messaging-http-kit'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
+import { notesOf } from './document/describe-route.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
+import { belowProject } from './path-id.js'
 import { type HttpDeps, type HttpOptions, withDefaults } from './options.js'
 import { agentChangeRoutes, agentRoutes } from './routes/agents.js'
 import { auditRoutes } from './routes/audit-log.js'
@@ -20,7 +22,7 @@ import { openApiRoutes } from './routes/openapi.js'
 import { cronRoutes, healthRoutes, metricsRoutes } from './routes/operator.js'
 import { portalRoutes } from './routes/portal-links.js'
 import { principalRoutes } from './routes/principals.js'
-import { projectKeyRoutes, projectRoutes } from './routes/projects.js'
+import { platformKeyRoutes, projectKeyRoutes, projectRoutes } from './routes/projects.js'
 import { recoveryDecisionRoutes, recoveryRoutes, retryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
@@ -60,6 +62,7 @@ const ROUTES = [
   portalRoutes,
   projectRoutes,
   projectKeyRoutes,
+  platformKeyRoutes,
   auditRoutes,
   statsRoutes,
   cronRoutes,
@@ -109,8 +112,11 @@ export function createHttpApp(options: HttpOptions): Hono<Env> {
   for (const routes of ROUTES) app.route('/', routes(d))
   app.route(
     '/',
-    openApiRoutes(d, () => app.routes),
+    openApiRoutes(d, () => app.routes.slice(0, documented)),
   )
+  const documented = app.routes.length
+  for (const { method, path, handler } of app.routes.slice())
+    if (isOfPlatform(path, handler)) app.on(method, belowProject(path, ':project'), handler)
   // Registered after all routes, so that a request that matches a route does not wait for this
   // check.
   app.on(
@@ -123,6 +129,13 @@ export function createHttpApp(options: HttpOptions): Hono<Env> {
   )
   return app.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
+
+/**
+ * True for a route that a platform key opens too, below the project. No platform key reads or makes
+ * the API keys of a project.
+ */
+const isOfPlatform = (path: string, handler: object): boolean =>
+  notesOf(handler)?.security?.projectKey !== undefined && !path.startsWith('/v1/keys')
 
 /** The exchange of the kit, for an app whose handlers can throw anything. */
 const exchangeOf = (d: HttpDeps): MiddlewareHandler<Env> => {

@@ -1,6 +1,11 @@
 import type { Actor } from '@org/agent-messaging-core'
 import { permissionsFor, type CallName } from '@org/agent-messaging-core/host'
-import { allowAccess, bearerToken, type RequestError } from '@org/agent-messaging-http-kit'
+import {
+  allowAccess,
+  bearerToken,
+  type HttpError,
+  type RequestError,
+} from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import { annotated, type SecurityScheme } from './document/describe-route.js'
 import type { Env } from './env.js'
@@ -22,7 +27,7 @@ export function authorize(
       }),
     {
       security: { projectKey: permissionsFor(call) },
-      errors: ['unauthorized', 'forbidden', 'access_restricted', 'unavailable'],
+      errors: ['unauthorized', 'forbidden', 'access_restricted', 'project_required', 'unavailable'],
     },
   )
 }
@@ -47,6 +52,35 @@ export const authorizeSecret = (
       secret && crypto.equal(bearerToken(c.req.raw) ?? '', secret) ? next() : refuse(c, { kind }),
     { security: { [scheme]: [] }, errors: [kind] },
   )
+
+/** Accepts requests with the operator key, or with a platform key that can make the call. */
+export function authorizePlatform(
+  d: Pick<HttpDeps, 'authenticate' | 'crypto' | 'now' | 'operatorKey' | 'service'>,
+  call: CallName,
+): MiddlewareHandler<Env> {
+  const byOperator = authorizeOperator(d)
+  const byPlatform = allowAccess<Env>(d, { call, isOfPlatform: true }, (c, error) =>
+    refuse(c, isUnknown(error) ? { kind: 'operator_unauthorized' } : error),
+  )
+  return annotated<MiddlewareHandler<Env>>(
+    (c, next) => {
+      const token = bearerToken(c.req.raw)
+      if (d.operatorKey && token !== undefined && d.crypto.equal(token, d.operatorKey))
+        return byOperator(c, next)
+      return byPlatform(c, () => {
+        setActor(c, c.get('requester').actor)
+        return next()
+      })
+    },
+    {
+      security: { operatorKey: [], platformKey: permissionsFor(call) },
+      errors: ['operator_unauthorized', 'forbidden', 'unavailable'],
+    },
+  )
+}
+
+const isUnknown = ({ kind }: HttpError): boolean =>
+  kind === 'unauthorized' || kind === 'platform_key_required'
 
 /** Accepts requests with the operator key. API keys of projects are refused. */
 export function authorizeOperator(

@@ -1,5 +1,5 @@
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName } from '@org/agent-messaging-core/host'
+import { isAgentName, isExternalId } from '@org/agent-messaging-core/host'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
 
@@ -42,6 +42,12 @@ export const byAccess = <T extends object>(c: Context<Env>, input: T) => ({
   access: c.get('requester').access,
 })
 
+/** Returns the id or the external id of the project that the path names as `:id`. */
+export const projectIn = (c: Context<Env>): string => {
+  const ref = c.req.param('id')
+  return isExternalId(ref) ? ref : idIn(ref)
+}
+
 /** Returns the row of the project that the path names as `:id`. */
 export const refIn = <Name extends string>(c: Context<Env>, name: Name) =>
   ({ projectId: c.get('projectId'), [name]: idIn(c.req.param('id')) }) as {
@@ -62,5 +68,13 @@ export const basePathOf = (
 export const locationOf = (
   c: Context<Env>,
   basePath: string | undefined,
-  { route, id }: { readonly route: string; readonly id: string },
-) => ({ Location: `${basePathOf(c, { basePath, route })}${route}/${id}` })
+  at: { readonly route: string; readonly id: string },
+) => {
+  const project = c.req.param('project')
+  const route = project === undefined ? at.route : belowProject(at.route, project)
+  return { Location: `${basePathOf(c, { basePath, route })}${route}/${at.id}` }
+}
+
+/** Returns where a platform finds the route of a project, such as `/v1/projects/:project/webhooks`. */
+export const belowProject = (route: string, project: string): string =>
+  route.replace('/v1', `/v1/projects/${project}`)

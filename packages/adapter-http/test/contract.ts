@@ -54,7 +54,11 @@ export function contractOf(document: Document) {
       : found
 
   function operationOf(method: string, path: string): Operation | undefined {
-    const found = routes.find(({ pattern }) => pattern.test(path))?.methods
+    const found = (
+      routes.find(({ pattern }) => pattern.test(path)) ??
+      // The document describes once what a platform key finds below each project.
+      routes.find(({ pattern }) => pattern.test(path.replace(OF_A_PROJECT, '/v1/')))
+    )?.methods
     return found?.[method.toLowerCase()] ?? (method === 'HEAD' ? found?.['get'] : undefined)
   }
 
@@ -62,6 +66,8 @@ export function contractOf(document: Document) {
   async function problemsOf(method: string, path: string, response: Response): Promise<string[]> {
     const operation = operationOf(method, path)
     if (!operation && isInternal(path)) return []
+    if (OF_A_PROJECT.test(path) && response.status === 404)
+      return errorProblems(undefined, method, response)
     const described = operation?.responses[response.status]
     if (!operation || !described) return errorProblems(operation, method, response)
     const { headers, content } = resolved(described)
@@ -121,6 +127,8 @@ export function contractOf(document: Document) {
 
   return { problemsOf, sentProblems, invalidities }
 }
+
+const OF_A_PROJECT = /\/v1\/projects\/[^/]+\//
 
 /** The routes of the documentation are not part of the API. */
 const isInternal = (path: string): boolean =>

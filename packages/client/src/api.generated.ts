@@ -2423,17 +2423,24 @@ export interface components {
     }
     /**
      * @example {
-     *       "name": "web shop"
+     *       "name": "web shop",
+     *       "externalId": "customer-42"
      *     }
      */
     readonly NewProject: {
       /** @description A name for people. */
       readonly name: string
+      /**
+       * @description Your id of the project, for paths. It is unique and never changes.
+       * @example customer-42
+       */
+      readonly externalId?: string | null
     }
     readonly Project: {
       /** Format: uuid */
       readonly id: string
       readonly name: string
+      readonly externalId?: string
       /** @description The own limits of the project. Absent: the limits of the server. */
       readonly sendLimits?: components['schemas']['SendLimits']
       /** Format: date-time */
@@ -2479,7 +2486,79 @@ export interface components {
       } | null
     }
     /** @enum {string} */
-    readonly ActorKind: 'key' | 'user' | 'operator' | 'console' | 'portal' | 'link' | 'cli' | 'host'
+    readonly PlatformPermission:
+      | 'platform:projects'
+      | 'project:read'
+      | 'project:message'
+      | 'project:agents'
+      | 'project:webhooks'
+      | 'project:events'
+      | 'project:publish'
+      | 'project:portals'
+      | 'project:audit'
+      | 'project:erase'
+      | 'project:admin'
+    /**
+     * @example {
+     *       "name": "our product",
+     *       "permissions": [
+     *         "platform:projects",
+     *         "project:portals"
+     *       ]
+     *     }
+     */
+    readonly NewPlatformKey: {
+      /** @description A name for people. */
+      readonly name: string
+      readonly permissions: readonly components['schemas']['PlatformPermission'][]
+      /**
+       * Format: date-time
+       * @description In the future. Absent: never.
+       */
+      readonly expiresAt?: string | null
+    }
+    readonly CreatedPlatformKey: {
+      /** Format: uuid */
+      readonly id: string
+      readonly name: string
+      readonly permissions: readonly components['schemas']['PlatformPermission'][]
+      /** Format: date-time */
+      readonly createdAt: string
+      /** Format: date-time */
+      readonly expiresAt?: string
+      /** Format: date-time */
+      readonly revokedAt?: string
+      /** @description The key. Shown only in this answer. */
+      readonly key: string
+    }
+    readonly PlatformKeyPage: {
+      readonly data: readonly components['schemas']['PlatformKey'][]
+      /** @description Send it as `?cursor=`. Null on the last page. */
+      readonly nextCursor: string | null
+    }
+    readonly PlatformKey: {
+      /** Format: uuid */
+      readonly id: string
+      readonly name: string
+      readonly permissions: readonly components['schemas']['PlatformPermission'][]
+      /** Format: date-time */
+      readonly createdAt: string
+      /** Format: date-time */
+      readonly expiresAt?: string
+      /** Format: date-time */
+      readonly revokedAt?: string
+    }
+    /** @enum {string} */
+    readonly ActorKind:
+      | 'key'
+      | 'platform'
+      | 'user'
+      | 'operator'
+      | 'console'
+      | 'portal'
+      | 'link'
+      | 'cli'
+      | 'host'
     /** @enum {string} */
     readonly AuditAction:
       | 'project.created'
@@ -2524,7 +2603,7 @@ export interface components {
       readonly id: string
       /**
        * Format: uuid
-       * @description The nil UUID for an event type of the installation.
+       * @description The nil UUID for a change of no project: of a platform key, or of an event type of the installation.
        */
       readonly projectId: string
       readonly actor: components['schemas']['Actor']
@@ -2549,9 +2628,9 @@ export interface components {
     }
     readonly Actor: {
       readonly kind: components['schemas']['ActorKind']
-      /** @description The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave. */
+      /** @description The id of the API key or platform key, also of one that signed in to the console. Of a `user`, the id that the host gave. */
       readonly id?: string
-      /** @description The name of the API key, or the title of the portal link. */
+      /** @description The name of the key, or the title of the portal link. */
       readonly name?: string
     }
     readonly Usage: {
@@ -2851,6 +2930,7 @@ export interface components {
       /** Format: uuid */
       readonly id: string
       readonly name: string
+      readonly externalId?: string
       /** @description The own limits of the project. Absent: the limits of the server. */
       readonly sendLimits?: components['schemas']['SendLimits']
       /** Format: date-time */

@@ -210,6 +210,7 @@ const CHECKS: Grouped = {
     overview: {},
   },
   keys: { create: PROJECT, list: PROJECT, revoke: { ...PROJECT, keyId: ID } },
+  platformKeys: { create: {}, list: {}, revoke: { keyId: ID } },
   sessionTokens: { create: PROJECT },
   portals: { create: PROJECT, end: { ...PROJECT, portalId: ID } },
   auditLog: {
@@ -222,7 +223,7 @@ const CHECKS: Grouped = {
   },
   secrets: { reseal: { from: optional(object) } },
   host: {
-    authenticate: { key: STRING },
+    authenticate: { key: STRING, project: (value) => (value === null ? undefined : TEXT(value)) },
     authenticateToken: { token: STRING },
     answerRun: { agent: TEXT, messageId: STRING, runToken: STRING, run: needed(object) },
     readByLink: LINK,

@@ -60,6 +60,11 @@ const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
     `executionPrincipal is invalid: ${reason}${endUserIdMissing ? `; ${END_USER_ID_REQUIRED}` : ''}`,
   ],
   unauthorized: ['The API key is not valid'],
+  platform_key_required: ['Only a platform key can name a project in its path'],
+  project_required: [
+    'A platform key acts on one project at a time',
+    'Name it in the path: /v1/projects/{id or externalId}/…',
+  ],
   run_token_invalid: ['The run token does not belong to this message'],
   access_restricted: ({ field }) => [
     field === undefined

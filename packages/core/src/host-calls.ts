@@ -8,7 +8,7 @@ import type { Webhook } from './domain/webhooks/webhook.js'
 import type { LimitReason, WebhookLimit } from './domain/webhooks/webhook-limit.js'
 import type { AnswerInputError } from './messages/inputs.js'
 import type { InputLink, LinkedInput } from './messages/answer-by-link.js'
-import type { AuthenticateError, TokenUser } from './messages/earlier-reads.js'
+import type { AuthenticateError, KeyText, TokenUser } from './messages/earlier-reads.js'
 import type { AnswerError, AnswerInput } from './messages/runs/answer-run.js'
 import type { PortalLink } from './operations/manage-portals.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
@@ -25,15 +25,16 @@ type Failing<K extends string> = Unavailable | { readonly kind: K }
 export interface HostCalls {
   /**
    * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
-   * same error.
+   * same error. With `project`, the key must be a platform key, and the result has the id of the
+   * project with that id or external id.
    */
-  authenticate(input: { readonly key: string }): Answer<ApiKey, AuthenticateError>
+  authenticate(input: KeyText): Answer<ApiKey, AuthenticateError>
   /**
    * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
    * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
    * in the commit, and authenticate before you answer anything else.
    */
-  recall(input: { readonly key: string }): ApiKey | undefined
+  recall(input: KeyText): ApiKey | undefined
   /**
    * Returns the project and the access of a session token. The key that made the token must be
    * valid, as it was at most `keyCheckMs` ago. Forged and expired tokens get the same error.

@@ -15,7 +15,9 @@ export {
   isSessionToken,
   nameSetting,
   newApiKey,
+  platformKeySettings,
   type ApiKeySettings,
+  type PlatformKeySettings,
 } from './domain/access/api-key.js'
 export {
   ACTOR_KINDS,
@@ -28,10 +30,12 @@ export {
   isPermitted,
   isRead,
   permissionsFor,
+  PLATFORM_PERMISSIONS,
   ROLE_NAMES,
   roleOf,
   ROLES,
   type CallName,
+  type PlatformPermission,
   type Role,
 } from './domain/access/permission.js'
 export {
@@ -40,6 +44,7 @@ export {
   type PortalPermission,
   type PortalSettings,
 } from './domain/access/portal.js'
+export { isExternalId, projectSettings, type ProjectSettings } from './domain/access/project.js'
 export { sendLimitSettings, type SendLimit } from './domain/access/send-limit.js'
 export type { A2aSetting, A2aSkill } from './domain/agents/a2a-card.js'
 export {
@@ -161,6 +166,7 @@ export type { CreateSessionTokenInput, SessionToken } from './messages/session-t
 export type { EndpointService } from './messaging-service.js'
 export type { PrincipalTraces } from './operations/erase-principal.js'
 export type { CreatedKey } from './operations/manage-credentials.js'
+export type { CreatedPlatformKey } from './operations/manage-credentials.js'
 export type { CreatedPortal } from './operations/manage-portals.js'
 export type { Pass } from './operations/pass.js'
 export type { Backlog } from './operations/read-backlog.js'

@@ -1,6 +1,6 @@
 /** What a host program reads, writes and catches. The other entries are for authors of adapters. */
 export type { Access } from './domain/access/access.js'
-export type { ApiKey } from './domain/access/api-key.js'
+export type { ApiKey, PlatformKey } from './domain/access/api-key.js'
 export type { Actor, AuditEntry } from './domain/access/audit.js'
 export { PERMISSIONS, type Permission } from './domain/access/permission.js'
 export type { ExecutionPrincipal } from './domain/access/principal.js'

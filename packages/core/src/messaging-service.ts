@@ -13,7 +13,7 @@ import type {
   ListSessionsInput,
 } from './agents/manage-sessions.js'
 import type { Agent } from './domain/agents/agent.js'
-import type { ApiKey } from './domain/access/api-key.js'
+import type { ApiKey, PlatformKey } from './domain/access/api-key.js'
 import type { AccessRestricted, ByAccess } from './domain/access/access.js'
 import type { AuditEntry, ByActor } from './domain/access/audit.js'
 import type { WebhookDelivery } from './domain/webhooks/delivery.js'
@@ -73,8 +73,12 @@ import type {
 } from './operations/erase-principal.js'
 import type {
   CreatedKey,
+  CreatedPlatformKey,
+  CreatedProject,
   CreateKeyError,
   CreateKeyInput,
+  CreatePlatformKeyInput,
+  CreateProjectInput,
   KeyRef,
   UpdateProjectInput,
 } from './operations/manage-credentials.js'
@@ -144,6 +148,7 @@ export interface MessagingService {
   readonly principals: PrincipalCalls
   readonly projects: ProjectCalls
   readonly keys: KeyCalls
+  readonly platformKeys: PlatformKeyCalls
   readonly sessionTokens: {
     /**
      * Makes a token that opens some sessions, for example in a browser. It can send, read, stream,
@@ -499,11 +504,14 @@ interface PrincipalCalls {
 }
 
 interface ProjectCalls {
-  /** Creates a project: the tenant that owns agents, webhooks and API keys. */
-  create(input: ByActor & { readonly name: string }): Answer<Project, Invalid>
+  /**
+   * Creates a project: the tenant that owns agents, webhooks and API keys. Returns the project that
+   * has the `externalId` already, as it is.
+   */
+  create(input: CreateProjectInput): Answer<CreatedProject, Invalid>
   /** Changes the limits of a project's sends. */
   update(input: UpdateProjectInput): Answer<Project, Invalid | Refusal<'project_not_found'>>
-  /** Returns the project with its limits of sends. */
+  /** Returns the project with this id or external id, with its limits of sends. */
   get(ref: { readonly projectId: string }): Answer<Project, Refusal<'project_not_found'>>
   /** Lists all projects, oldest first. */
   list(input?: PageInput): Paged<Project>
@@ -524,6 +532,16 @@ interface KeyCalls {
   list(input: ListInput): Paged<ApiKey>
   /** Revokes a key for all new requests. A revoked key can be revoked again. */
   revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>
+}
+
+/** Keys of platforms. Each acts on all projects, on one at a time. */
+interface PlatformKeyCalls {
+  /** Creates a platform key. The result has the key, which is shown only once. */
+  create(input: CreatePlatformKeyInput): AnswerOf<CreatedPlatformKey, CreateKeyError>
+  /** Lists the platform keys, newest first, also revoked and expired ones. */
+  list(input?: PageInput): Paged<PlatformKey>
+  /** Revokes a platform key for all new requests. A revoked key can be revoked again. */
+  revoke(ref: Omit<KeyRef, 'projectId'> & ByActor): Answer<void, Refusal<'key_not_found'>>
 }
 
 /** Sessions of customers, and the links that open them. */

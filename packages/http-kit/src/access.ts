@@ -1,4 +1,4 @@
-import type { Actor, ApiKey, Permission } from '@org/agent-messaging-core'
+import type { Actor, ApiKey } from '@org/agent-messaging-core'
 import {
   errorIn,
   isSessionToken,
@@ -6,6 +6,7 @@ import {
   permissionsFor,
   type CallName,
   type EndpointService,
+  type PlatformPermission,
   type SendingKey,
 } from '@org/agent-messaging-core/host'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -26,10 +27,13 @@ export type KitEnv = {
   }
 }
 
-/** Returns the caller of a request, or refuses it. With `recalls`, it can have a recalled key. */
+/**
+ * Returns the caller of a request, or refuses it. With `recalls`, it can have a recalled key. With
+ * `project`, it must have a platform key.
+ */
 export type Authenticate = (
   request: Request,
-  options: { readonly recalls: boolean },
+  options: { readonly recalls: boolean; readonly project?: string | null | undefined },
 ) => Promise<Requester>
 
 type Keys = Pick<EndpointService['host'], 'authenticate'>
@@ -44,15 +48,18 @@ export const bearerToken = ({ headers }: Pick<Request, 'headers'>): string | und
 /** Authenticates by the API key of a project, or by a session token. */
 export const byApiKey =
   ({ service, now }: Watch): Authenticate =>
-  async (request, { recalls }) => {
+  async (request, { recalls, project }) => {
     const { host } = service
     const key = bearerToken(request)
     const since = now()
-    if (key === undefined) return refusal({ kind: 'unauthorized' })
-    if (isSessionToken(key)) return byToken({ service, now }, key)
-    const recalled = recalls ? host.recall({ key }) : undefined
-    if (recalled) return new KeyAccess({ host, key, since, isRecalled: true }, recalled)
-    return new KeyAccess({ host, key, since, isRecalled: false }, await host.authenticate({ key }))
+    const isOfPlatform = project !== undefined
+    if (key === undefined)
+      return refusal({ kind: isOfPlatform ? 'platform_key_required' : 'unauthorized' })
+    if (isSessionToken(key) && !isOfPlatform) return byToken({ service, now }, key)
+    const sent = { key, ...(isOfPlatform && { project }) }
+    const recalled = recalls ? host.recall(sent) : undefined
+    if (recalled) return new KeyAccess({ host, sent, since, isRecalled: true }, recalled)
+    return new KeyAccess({ host, sent, since, isRecalled: false }, await host.authenticate(sent))
   }
 
 async function byToken({ service, now }: Watch, token: string): Promise<Requester> {
@@ -72,14 +79,14 @@ async function byToken({ service, now }: Watch, token: string): Promise<Requeste
 
 type KeyUse = {
   readonly host: Keys
-  readonly key: string
+  readonly sent: Parameters<Keys['authenticate']>[0]
   readonly since: number
   readonly isRecalled: boolean
 }
 
 class KeyAccess implements Requester {
   readonly projectId: string
-  readonly permissions: readonly Permission[]
+  readonly permissions: readonly PlatformPermission[]
   readonly actor: Actor
   readonly sentBy: SendingKey
   readonly since: number
@@ -91,7 +98,7 @@ class KeyAccess implements Requester {
     this.since = use.since
     this.projectId = projectId
     this.permissions = permissions
-    this.actor = { kind: 'key', id, name }
+    this.actor = { kind: use.sent.project === undefined ? 'key' : 'platform', id, name }
     this.sentBy = { id, isRecalled: use.isRecalled }
     this.#use = use
   }
@@ -112,8 +119,8 @@ class KeyAccess implements Requester {
   }
 
   async #read(): Promise<HttpError | undefined> {
-    const { host, key } = this.#use
-    return host.authenticate({ key }).then(() => undefined, errorIn)
+    const { host, sent } = this.#use
+    return host.authenticate(sent).then(() => undefined, errorIn)
   }
 }
 
@@ -121,6 +128,8 @@ type Needed = {
   /** The call of the service that the route makes. */
   readonly call: CallName
   readonly recalls?: boolean
+  /** True for a call about no project, which needs a platform key. */
+  readonly isOfPlatform?: boolean
   /** True if the route checks the permissions itself. */
   readonly anyPermission?: boolean
 }
@@ -131,15 +140,16 @@ type Needed = {
  */
 export function allowAccess<E extends KitEnv>(
   d: Watch & { readonly authenticate: Authenticate },
-  { call, recalls = false, anyPermission = false }: Needed,
+  { call, recalls = false, isOfPlatform = false, anyPermission = false }: Needed,
   refuse: (c: Context<E>, error: HttpError) => Response,
 ): MiddlewareHandler<E> {
   const needed = permissionsFor(call)
   return async (c, next) => {
-    const requester = await d.authenticate(c.req.raw, { recalls }).catch(errorIn)
+    const project = isOfPlatform ? null : c.req.param('project')
+    const requester = await d.authenticate(c.req.raw, { recalls, project }).catch(errorIn)
     if ('kind' in requester) return refuse(c, requester)
     c.set('requester', requester)
-    c.set('projectId', requester.projectId)
+    if (!isOfPlatform) c.set('projectId', requester.projectId)
     const { permissions, access } = requester
     const hasPermission = anyPermission || needed.some((one) => permissions.includes(one))
     if (hasPermission && mayCall(access, call)) {

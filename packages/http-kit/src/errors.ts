@@ -1,4 +1,4 @@
-import { MessagingError, type Permission, type ServiceError } from '@org/agent-messaging-core'
+import { MessagingError, type ServiceError } from '@org/agent-messaging-core'
 import {
   entryFor,
   wordsOf,
@@ -6,12 +6,13 @@ import {
   type ByKind,
   type ErrorOf,
   type ErrorWords,
+  type PlatformPermission,
 } from '@org/agent-messaging-core/host'
 import { errorCodes, type ErrorCode } from './error-codes.js'
 
 /** Errors that a face finds before it calls the service. */
 export type RequestError =
-  | { readonly kind: 'forbidden'; readonly permissions: readonly Permission[] }
+  | { readonly kind: 'forbidden'; readonly permissions: readonly PlatformPermission[] }
   | {
       readonly kind:
         | 'cron_unauthorized'
@@ -61,6 +62,8 @@ export const codeByKind: { readonly [K in HttpError['kind']]: ErrorCode } = {
   run_token_invalid: 'UNAUTHORIZED',
   forbidden: 'FORBIDDEN',
   access_restricted: 'FORBIDDEN',
+  project_required: 'FORBIDDEN',
+  platform_key_required: 'UNAUTHORIZED',
   origin_refused: 'FORBIDDEN',
   input_restricted: 'FORBIDDEN',
 
@@ -126,6 +129,7 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
   unauthorized: send('a valid API key or session token', 'key or token'),
   cron_unauthorized: send('the cron secret', 'CRON_SECRET'),
   operator_unauthorized: send('the operator key', 'operator key'),
+  platform_key_required: send('a platform key', 'platform key'),
   metrics_unauthorized: send('the metrics token', 'token'),
   run_token_invalid: send('the run token of this message', 'run token'),
   forbidden: ({ permissions }) => [`The caller lacks the permission ${permissions.join(' or ')}`],

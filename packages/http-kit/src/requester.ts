@@ -1,11 +1,11 @@
-import type { Access, Actor, Permission } from '@org/agent-messaging-core'
-import type { SendingKey } from '@org/agent-messaging-core/host'
+import type { Access, Actor } from '@org/agent-messaging-core'
+import type { PlatformPermission, SendingKey } from '@org/agent-messaging-core/host'
 import type { HttpError } from './errors.js'
 
 /** The caller of a request, and what the caller can do. */
 export type Requester = {
   readonly projectId: string
-  readonly permissions: readonly Permission[]
+  readonly permissions: readonly PlatformPermission[]
   /** The caller that the audit log names. */
   readonly actor: Actor
   /** What a host says about its user. Undefined: an API key. */

@@ -51,6 +51,9 @@ const WITHOUT_KEY = [
   'createProjectKey',
   'listProjectKeys',
   'revokeProjectKey',
+  'createPlatformKey',
+  'listPlatformKeys',
+  'revokePlatformKey',
   'listAuditLogOfAllProjects',
   'listProjectOverviews',
   'getProjectUsage',
@@ -91,6 +94,16 @@ const scoped: Access = {
   permissions: PERMISSIONS,
   sessions: { prefix: 'ada/' },
 }
+
+it('a user of the host reaches no other project by its path', async () => {
+  const { http, messaging } = await openDoor({
+    authorize: () => ({ caller: 'ada', permissions: PERMISSIONS, sessions: 'all' }),
+  })
+  const { id } = await messaging.service.projects.create({ name: 'another' })
+  expect(await ask(http, { method: 'GET', path: `/v1/projects/${id}/webhooks` } as Operation)).toBe(
+    401,
+  )
+})
 
 it('each route takes an API key, or is known to take none', async () => {
   const { http } = await openDoor()

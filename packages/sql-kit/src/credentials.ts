@@ -5,6 +5,7 @@ import {
   ENDED_SIGN_IN,
   insertList,
   limitsColumn,
+  NO_PROJECT,
   NO_ROW,
   selectList,
   toApiKey,
@@ -25,11 +26,12 @@ type Digest = { readonly digest: string }
 type Setting = { readonly name: string; readonly value: string }
 type Limits = Pick<ProjectRow, 'id' | 'sendLimits'>
 
-const projectList = 'id, name, created_at as "createdAt", send_limits as "sendLimits"'
+const projectList =
+  'id, name, external_id as "externalId", created_at as "createdAt", send_limits as "sendLimits"'
 const insertProject = sql<ProjectRow>(
   ({ schema }) => `
-    insert into ${schema}projects (id, name, created_at, send_limits)
-    values (@id, @name, @createdAt, @sendLimits) on conflict do nothing`,
+    insert into ${schema}projects (id, name, external_id, created_at, send_limits)
+    values (@id, @name, @externalId, @createdAt, @sendLimits) on conflict do nothing`,
 )
 const updateProject = sql<Limits, ProjectRow>(
   ({ schema }) => `
@@ -37,6 +39,9 @@ const updateProject = sql<Limits, ProjectRow>(
 )
 const project = sql<Id, ProjectRow>(
   ({ schema }) => `select ${projectList} from ${schema}projects where id = @id`,
+)
+const projectByExternalId = sql<Pick<ProjectRow, 'externalId'>, ProjectRow>(
+  ({ schema }) => `select ${projectList} from ${schema}projects where external_id = @externalId`,
 )
 const lockProjectRow = sql<Id, ProjectRow>((d) => `${project(d)} ${d.lock('no key update')}`)
 const projects = sql<{ readonly cursor: string | null; readonly rows: number }, ProjectRow>(
@@ -96,7 +101,11 @@ export const credentialStore = ({
   write,
 }: Runner): Omit<CredentialStore, 'findByDigest'> => ({
   createProject: write(function* (row, audit) {
-    yield* run(insertProject, { ...row, sendLimits: limitsColumn(row.sendLimits) })
+    const { externalId = null } = row
+    yield* run(insertProject, { ...row, externalId, sendLimits: limitsColumn(row.sendLimits) })
+    const there = externalId !== null && (yield* one(projectByExternalId, { externalId }))
+    if (there && there.id !== row.id)
+      return { kind: 'external_id_taken' as const, project: toProject(there) }
     yield* record(audit, { name: row.name })
     return 'created' as const
   }),
@@ -107,6 +116,10 @@ export const credentialStore = ({
     yield* record(audit, toProject(row), toProject(before))
     return toProject(row)
   }),
+  findProject: read(function* (externalId) {
+    const row = yield* one(projectByExternalId, { externalId })
+    return row && toProject(row)
+  }),
   getProject: read(function* (id) {
     const row = yield* one(project, { id })
     return row && toProject(row)
@@ -116,7 +129,8 @@ export const credentialStore = ({
   }),
   createKey: write(function* (key, digest, limit, audit) {
     if (yield* one(keyById, key)) return 'created'
-    if ((yield* run(lockProject, key)) === 0) return 'project_not_found'
+    if (key.projectId !== NO_PROJECT && (yield* run(lockProject, key)) === 0)
+      return 'project_not_found'
     if (yield* one(keyByDigest, { digest })) return 'digest_taken'
     if ((yield* countValid(key)) >= limit) return 'limit_reached'
     yield* run(insertKey, { ...apiKeyColumns(key), digest })

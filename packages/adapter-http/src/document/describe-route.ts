@@ -6,7 +6,11 @@ const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', descr
 
 /** The roles of `projectKey` are permissions. The key must have one of them. */
 export const securitySchemes = {
-  projectKey: bearer('An API key of the project (`amk_…`). Its role is the required permission.'),
+  projectKey: bearer(
+    'An API key of the project (`amk_…`). Its role is the required permission. A platform key with ' +
+      'this permission makes the same call below `/v1/projects/{id or externalId}` instead of `/v1`.',
+  ),
+  platformKey: bearer('A platform key (`amk_…`). Its role is the required permission.'),
   runToken: bearer('The token of one run (`amr_…`). A runtime gets it with the message.'),
   cronSecret: bearer('The `CRON_SECRET` of the operator.'),
   operatorKey: bearer('The `SERVICE_OPERATOR_KEY` of the operator.'),

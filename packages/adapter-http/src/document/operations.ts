@@ -86,6 +86,7 @@ const names: Record<string, string> = {
   'event-types': 'The name of the event type.',
   sessions: 'The `sessionId` of its messages.',
   principals: 'The `endUserId` of the end user.',
+  projects: 'The id or the `externalId` of the project.',
 }
 /** Descriptions of path parameters that are ids. */
 const ids: Record<string, string> = {
@@ -95,7 +96,7 @@ const ids: Record<string, string> = {
   recoveries: 'The id of the recovery.',
   'portal-links': 'The id of the portal link.',
   keys: 'The id of the API key.',
-  projects: 'The id of the project.',
+  'platform-keys': 'The id of the platform key.',
 }
 
 const pathParameters = (path: string) =>

@@ -17,7 +17,9 @@ const anyValue = z.custom<Json>().meta({ shown: {} })
 const auditEntrySchema = z
   .object({
     id: uuid,
-    projectId: uuid.describe('The nil UUID for an event type of the installation.'),
+    projectId: uuid.describe(
+      'The nil UUID for a change of no project: of a platform key, or of an event type of the installation.',
+    ),
     actor: z
       .object({
         kind: actorKindSchema,
@@ -25,12 +27,12 @@ const auditEntrySchema = z
           .string()
           .optional()
           .describe(
-            'The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
+            'The id of the API key or platform key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
           ),
         name: z
           .string()
           .optional()
-          .describe('The name of the API key, or the title of the portal link.'),
+          .describe('The name of the key, or the title of the portal link.'),
       })
       .meta({ id: 'Actor' }),
     action: auditActionSchema,

@@ -1,27 +1,33 @@
-import type { Project } from '@org/agent-messaging-core'
+import type { PlatformKey, Project } from '@org/agent-messaging-core'
 import {
-  nameSetting,
+  PLATFORM_PERMISSIONS,
+  platformKeySettings,
+  projectSettings,
   sendLimitSettings,
   shownKey,
   withIso,
+  type CallName,
+  type CreatedPlatformKey,
+  type PlatformKeySettings,
+  type ProjectSettings,
   type SendLimit,
 } from '@org/agent-messaging-core/host'
-import { chain } from '@org/agent-messaging-http-kit'
+import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorizeOperator } from '../authorize.js'
-import { requestFields } from '../described.js'
+import { authorizeOperator, authorizePlatform } from '../authorize.js'
+import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, idIn } from '../path-id.js'
-import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, page } from '../schemas.js'
+import { byActor, idIn, projectIn } from '../path-id.js'
+import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
+import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
 import { createdKey, keySchema, newKey } from './keys.js'
 
-const newProject = fieldsOf(requestFields<Pick<Project, 'name'>>({ name: nameSetting })).meta({
+const newProject = fieldsOf(nullAsAbsent(requestFields<ProjectSettings>(projectSettings))).meta({
   id: 'NewProject',
-  examples: [{ name: 'web shop' }],
+  examples: [{ name: 'web shop', externalId: 'customer-42' }],
 })
 
 const limit = fieldsOf(requestFields<SendLimit>(sendLimitSettings), 'must be an object').optional()
@@ -49,6 +55,7 @@ export const projectSchema = z
   .object({
     id: uuid,
     name: z.string(),
+    externalId: z.string().optional(),
     sendLimits: sendLimitsSchema
       .optional()
       .describe('The own limits of the project. Absent: the limits of the server.'),
@@ -58,27 +65,40 @@ export const projectSchema = z
 
 const shownProject = (project: Project) => withIso(project)
 
-/** Projects, for the operator. The routes of other files belong to one project's keys. */
+/** Projects, for the operator and for platforms. */
 export const projectRoutes = (d: HttpDeps) => {
   const { projects } = d.service
-  const route = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
+  const routeOf = (call: CallName) =>
+    routesOf(d, { tag: 'Projects', access: authorizePlatform(d, call) })
   const project = shown('The project', projectSchema, shownProject)
   return new Hono<Env>()
     .post(
       '/v1/projects',
-      route(
+      routeOf('projects.create')(
         {
           operationId: 'createProject',
-          summary: 'Create a project',
+          summary: 'Create a project, or find the one with the external id',
           body: newProject,
-          answer: shown('The project', projectSchema, shownProject, 201),
+          answer: ownAnswers({
+            201: { description: 'The new project', body: projectSchema },
+            200: {
+              description: 'The project that has the external id already, unchanged',
+              body: projectSchema,
+              headers: ['Idempotent-Replayed'],
+            },
+          }),
         },
-        (c, sent) => projects.create(byActor(c, sent)),
+        (c, sent) =>
+          chain(projects.create(byActor(c, sent)), ({ isReplay, ...created }) =>
+            isReplay
+              ? reply(c, 200, shownProject(created), { 'Idempotent-Replayed': 'true' })
+              : reply(c, 201, shownProject(created)),
+          ),
       ),
     )
     .get(
       '/v1/projects',
-      route(
+      routeOf('projects.list')(
         {
           operationId: 'listProjects',
           summary: 'List the projects, oldest first',
@@ -90,19 +110,19 @@ export const projectRoutes = (d: HttpDeps) => {
     )
     .get(
       '/v1/projects/:id',
-      route(
+      routeOf('projects.get')(
         {
           operationId: 'getProject',
           summary: 'Read a project',
           refusals: ['project_not_found'],
           answer: project,
         },
-        (c) => projects.get({ projectId: idIn(c.req.param('id')) }),
+        (c) => projects.get({ projectId: projectIn(c) }),
       ),
     )
     .patch(
       '/v1/projects/:id',
-      route(
+      routeOf('projects.update')(
         {
           operationId: 'updateProject',
           summary: 'Change the limits of a project',
@@ -110,7 +130,10 @@ export const projectRoutes = (d: HttpDeps) => {
           refusals: ['project_not_found'],
           answer: project,
         },
-        (c, sent) => projects.update(byActor(c, { projectId: idIn(c.req.param('id')), ...sent })),
+        (c, sent) =>
+          chain(projects.get({ projectId: projectIn(c) }), ({ id }) =>
+            projects.update(byActor(c, { projectId: id, ...sent })),
+          ),
       ),
     )
 }
@@ -129,7 +152,10 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
           answer: createdKey,
         },
-        (c, sent) => keys.create(byActor(c, { projectId: idIn(c.req.param('id')), ...sent })),
+        (c, sent) =>
+          chain(projects.get({ projectId: projectIn(c) }), ({ id }) =>
+            keys.create(byActor(c, { projectId: id, ...sent })),
+          ),
       ),
     )
     .get(
@@ -143,7 +169,7 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           answer: shownPage(keySchema, shownKey),
         },
         (c, asked) =>
-          chain(projects.get({ projectId: idIn(c.req.param('id')) }), ({ id }) =>
+          chain(projects.get({ projectId: projectIn(c) }), ({ id }) =>
             keys.list({ projectId: id, ...asked }),
           ),
       ),
@@ -154,13 +180,87 @@ export const projectKeyRoutes = (d: HttpDeps) => {
         {
           operationId: 'revokeProjectKey',
           summary: 'Revoke an API key of a project',
-          refusals: ['key_not_found'],
+          refusals: ['key_not_found', 'project_not_found'],
           answer: withoutBody('The key is revoked'),
         },
         (c) =>
-          keys.revoke(
-            byActor(c, { projectId: idIn(c.req.param('id')), keyId: idIn(c.req.param('keyId')) }),
+          chain(projects.get({ projectId: projectIn(c) }), ({ id }) =>
+            keys.revoke(byActor(c, { projectId: id, keyId: idIn(c.req.param('keyId')) })),
           ),
+      ),
+    )
+}
+
+const platformPermission = z.enum(PLATFORM_PERMISSIONS).meta({ id: 'PlatformPermission' })
+const newPlatformKey = fieldsOf({
+  ...nullAsAbsent(requestFields<PlatformKeySettings>(platformKeySettings)),
+  permissions: listField(platformKeySettings.permissions, platformPermission),
+}).meta({
+  id: 'NewPlatformKey',
+  examples: [{ name: 'our product', permissions: ['platform:projects', 'project:portals'] }],
+})
+
+const platformKeySchema = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    permissions: z.array(platformPermission),
+    createdAt: at,
+    expiresAt: at.optional(),
+    revokedAt: at.optional(),
+  })
+  .meta({ id: 'PlatformKey' })
+const createdPlatformKeySchema = platformKeySchema
+  .extend({ key: z.string().describe('The key. Shown only in this answer.') })
+  .meta({ id: 'CreatedPlatformKey' })
+
+const shownPlatformKey = (key: PlatformKey) => withIso(key)
+
+/** Keys that act on all projects, for the operator. */
+export const platformKeyRoutes = (d: HttpDeps) => {
+  const { platformKeys } = d.service
+  const route = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
+  return new Hono<Env>()
+    .post(
+      '/v1/platform-keys',
+      route(
+        {
+          operationId: 'createPlatformKey',
+          summary: 'Create a platform key, which acts on all projects',
+          body: newPlatformKey,
+          refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
+          answer: shown(
+            'The key, shown only here',
+            createdPlatformKeySchema,
+            ({ platformKey, key }: CreatedPlatformKey) => ({ ...withIso(platformKey), key }),
+            201,
+          ),
+        },
+        (c, sent) => platformKeys.create(byActor(c, sent)),
+      ),
+    )
+    .get(
+      '/v1/platform-keys',
+      route(
+        {
+          operationId: 'listPlatformKeys',
+          summary: 'List the platform keys, newest first',
+          query: page,
+          answer: shownPage(platformKeySchema, shownPlatformKey),
+        },
+        (_, asked) => platformKeys.list(asked),
+      ),
+    )
+    .delete(
+      '/v1/platform-keys/:id',
+      route(
+        {
+          operationId: 'revokePlatformKey',
+          summary: 'Revoke a platform key',
+          refusals: ['key_not_found'],
+          answer: withoutBody('The key is revoked'),
+        },
+        (c) => platformKeys.revoke(byActor(c, { keyId: idIn(c.req.param('id')) })),
       ),
     )
 }

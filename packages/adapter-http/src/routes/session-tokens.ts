@@ -63,7 +63,7 @@ export const sessionTokenRoutes = (d: HttpDeps) => {
         answer: shown('The token', sessionTokenSchema, (created: SessionToken) => created, 201),
       },
       (c, sent) =>
-        c.get('requester').actor.kind === 'key'
+        c.get('requester').sentBy
           ? sessionTokens.create({
               ...sent,
               projectId: c.get('projectId'),

@@ -15,10 +15,10 @@ import {
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorizeOperator } from '../authorize.js'
+import { authorizeOperator, authorizePlatform } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { projectIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { id, instant, oneOf, page, query } from '../schemas.js'
 import { at, count, uuid } from '../wire/body.js'
@@ -194,6 +194,7 @@ const failuresSchema = z
 export const statsRoutes = (d: HttpDeps) => {
   const { stats, failures, projects } = d.service
   const route = routesOf(d, { tag: 'Usage' })
+  const platformRoute = routesOf(d, { tag: 'Projects', access: authorizePlatform(d, 'stats') })
   const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
   const answer = shown('The counts', usageSchema, shownUsage)
   return new Hono<Env>()
@@ -250,7 +251,7 @@ export const statsRoutes = (d: HttpDeps) => {
     )
     .get(
       '/v1/projects/:id/usage',
-      operatorRoute(
+      platformRoute(
         {
           operationId: 'getProjectUsage',
           summary: 'Read the usage of a project by day',
@@ -259,7 +260,7 @@ export const statsRoutes = (d: HttpDeps) => {
           answer,
         },
         (c, asked) =>
-          chain(projects.get({ projectId: idIn(c.req.param('id')) }), (project) =>
+          chain(projects.get({ projectId: projectIn(c) }), (project) =>
             stats({ projectId: project.id, step: '1d', ...asked }),
           ),
       ),

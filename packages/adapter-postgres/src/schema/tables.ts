@@ -24,6 +24,7 @@ create table agent_messaging.projects (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
   name text not null,
+  external_id text collate "C" unique,
   send_limits text,
   created_at bigint not null
 );

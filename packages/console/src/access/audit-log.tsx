@@ -149,6 +149,7 @@ const Named = ({ name, children }: NamedProps) => (
 
 const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   key: 'API key',
+  platform: 'platform key',
   user: 'user of the host',
   operator: 'operator',
   console: 'console, with the API key',

@@ -1,6 +1,7 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agents/agent.js'
-import { isMistyped, type ApiKey } from '../domain/access/api-key.js'
+import { isMistyped, NO_PROJECT, type ApiKey } from '../domain/access/api-key.js'
+import { isExternalId } from '../domain/access/project.js'
 import { fail } from '../domain/values/fail.js'
 import { Recent } from '../domain/values/recent.js'
 import type { Access } from '../domain/access/access.js'
@@ -8,7 +9,8 @@ import type { Platform } from '../platform.js'
 import type { ReadEarlier } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { Invalid } from '../domain/values/input-rules.js'
+import { isUuid, type Invalid } from '../domain/values/input-rules.js'
+import { findProject } from '../webhooks/require-project.js'
 import { readSessionToken } from './session-token.js'
 
 /** Keys, and agents by project and id or name. */
@@ -29,8 +31,23 @@ export type SendingKey = {
   readonly isRecalled: boolean
 }
 
-type KeyText = { readonly key: string }
-export type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
+export type KeyText = {
+  readonly key: string
+  /**
+   * The project on which a platform key acts: its id or external id. `null` for a call about no
+   * project. Absent: the key must be of a project.
+   */
+  readonly project?: string | null | undefined
+}
+export type AuthenticateError =
+  | Unavailable
+  | {
+      readonly kind:
+        | 'unauthorized'
+        | 'platform_key_required'
+        | 'project_required'
+        | 'project_not_found'
+    }
 /** The caller of a session token. */
 export type TokenUser = { readonly projectId: string; readonly access: Access }
 type AgentRef = { readonly projectId: string; readonly agent: string }
@@ -44,6 +61,8 @@ export class EarlierReads {
   readonly #platform: Pick<Platform, 'storage' | 'crypto' | 'clock' | 'policy'>
   readonly #keys = new Recent<{ readonly apiKey: ApiKey; readonly readAt: number }>(MOST_KEPT)
   readonly #agents = new Recent<Agent>(MOST_KEPT)
+  /** The ids of projects by the names that paths have for them. They never change. */
+  readonly #projects = new Recent<string>(MOST_KEPT)
 
   constructor(platform: Pick<Platform, 'storage' | 'crypto' | 'clock' | 'policy'>) {
     this.#platform = platform
@@ -53,18 +72,21 @@ export class EarlierReads {
    * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
    * same error.
    */
-  authenticate = ({ key }: KeyText): ResultAsync<ApiKey, AuthenticateError> =>
-    new ResultAsync(this.#authenticated(key))
+  authenticate = (input: KeyText): ResultAsync<ApiKey, AuthenticateError> =>
+    new ResultAsync(this.#authenticated(input))
 
   /**
    * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
    * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
    * in the commit, and authenticate before you answer anything else.
    */
-  recall = ({ key }: KeyText): ApiKey | undefined => {
+  recall = ({ key, project }: KeyText): ApiKey | undefined => {
     const { crypto } = this.#platform
-    const known = this.#keys.get(crypto.sha256(key))
-    return known && this.#isValid(known.apiKey) ? known.apiKey : undefined
+    const apiKey = this.#keys.get(crypto.sha256(key))?.apiKey
+    if (!apiKey || !this.#isValid(apiKey)) return undefined
+    if (project === undefined) return isOfPlatform(apiKey) ? undefined : apiKey
+    const projectId = project === null ? undefined : this.#projects.get(project)
+    return projectId !== undefined && isOfPlatform(apiKey) ? { ...apiKey, projectId } : undefined
   }
 
   /**
@@ -100,9 +122,26 @@ export class EarlierReads {
     return store(agent, { apiKeyId, agentUpdatedAt: undefined })
   }
 
-  async #authenticated(key: string): Promise<Result<ApiKey, AuthenticateError>> {
+  async #authenticated({ key, project }: KeyText): Promise<Result<ApiKey, AuthenticateError>> {
     if (isMistyped(key)) return fail('unauthorized')
-    return this.#read(this.#platform.crypto.sha256(key))
+    const read = await this.#read(this.#platform.crypto.sha256(key))
+    if (read.isErr()) return read
+    if (!isOfPlatform(read.value))
+      return project === undefined ? read : fail('platform_key_required')
+    if (project === undefined) return fail('project_required')
+    return project === null ? read : this.#inProject(read.value, project)
+  }
+
+  async #inProject(apiKey: ApiKey, project: string): Promise<Result<ApiKey, AuthenticateError>> {
+    const known = this.#projects.get(project)
+    if (known !== undefined) return ok({ ...apiKey, projectId: known })
+    if (!isUuid(project) && !isExternalId(project)) return fail('project_not_found')
+    const found = await findProject(this.#platform, project)
+    if (!found.ok) return err(found.error)
+    if (!found.value) return fail('project_not_found')
+    const { id: projectId } = found.value
+    this.#projects.set(project, projectId)
+    return ok({ ...apiKey, projectId })
   }
 
   async #userOf(token: string): Promise<Result<TokenUser, AuthenticateError>> {
@@ -137,6 +176,8 @@ export class EarlierReads {
     return revokedAt === undefined && expiresAt > this.#platform.clock.now()
   }
 }
+
+const isOfPlatform = ({ projectId }: ApiKey): boolean => projectId === NO_PROJECT
 
 export async function readAgent(
   { agents }: Pick<AcceptStores, 'agents'>,

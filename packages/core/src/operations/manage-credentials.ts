@@ -1,45 +1,65 @@
-import { errAsync, ok, okAsync, safeTry } from 'neverthrow'
+import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
 import {
   apiKeySettings,
+  auditedProject,
   isBootstrapKey,
   isMistyped,
-  nameSetting,
   newApiKey,
+  NO_PROJECT,
+  platformKeySettings,
   type ApiKey,
   type ApiKeySettings,
+  type PlatformKey,
+  type PlatformKeySettings,
 } from '../domain/access/api-key.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { ROLES } from '../domain/access/permission.js'
 import { sendLimitSettings, type SendLimits } from '../domain/access/send-limit.js'
 import { fail } from '../domain/values/fail.js'
-import { newRulesOf, valueRule } from '../domain/values/setting.js'
+import { projectSettings, type ProjectSettings } from '../domain/access/project.js'
+import { newRulesOf } from '../domain/values/setting.js'
 import { ofPage, type ListInput, type PageInput } from '../domain/values/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 import { chain, existing } from '../pacing/chain.js'
+import { findProject } from '../webhooks/require-project.js'
 
 const ROLE_OR_PERMISSIONS = 'is required, unless role is given'
 const NOT_BOTH = 'must be absent if permissions is given'
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 
+export type CreateProjectInput = ProjectSettings & ByActor
+/** `isReplay`: the project with this external id was there before. It is unchanged. */
+export type CreatedProject = Project & { readonly isReplay?: true }
+
 export const createProject =
   (d: Changing) =>
-  ({ name, actor }: ByActor & { readonly name: string }) => {
-    const problem = broken({ name: valueRule(nameSetting, name) })
+  ({
+    name,
+    externalId,
+    actor,
+  }: CreateProjectInput): ResultAsync<CreatedProject, CreateProjectError> => {
+    const problem = broken(newRulesOf(projectSettings, { name, externalId }))
     if (problem) return errAsync(problem.error)
-    const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
+    const project: Project = {
+      ...{ id: d.ids.next(), name, createdAt: d.clock.now() },
+      ...(externalId !== undefined && { externalId }),
+    }
     const { id } = project
     const audit = auditEntry(d, { projectId: id, action: 'project.created', targetId: id, actor })
-    return chain(d.storage.credentials.createProject(project, audit)).map(() => project)
+    return chain(d.storage.credentials.createProject(project, audit)).map((created) =>
+      created === 'created' ? project : { ...created.project, isReplay: true as const },
+    )
   }
+type CreateProjectError = Invalid | Unavailable
 
 export const getProject =
   (d: Reading) =>
   ({ projectId }: { readonly projectId: string }) =>
-    existing(d.storage.credentials.getProject(projectId), 'project_not_found')
+    existing(findProject(d, projectId), 'project_not_found')
 
 export type UpdateProjectInput = ByActor & {
   readonly projectId: string
@@ -89,36 +109,48 @@ export type CreateKeyError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
 
-export const createKey =
-  (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreateKeyInput) =>
-    safeTry(async function* () {
-      const now = d.clock.now()
-      const { projectId, name, role, permissions = [], expiresAt, actor } = input
-      const problem = broken(keyRules(input, now))
-      if (problem) return problem
-      const key = input.key ?? newApiKey(d.crypto.randomBytes)
-      const apiKey: ApiKey = {
-        ...{
-          id: d.ids.next(),
-          projectId,
-          name,
-          permissions: [...new Set(role ? ROLES[role] : permissions)],
-          createdAt: now,
-        },
-        ...(expiresAt !== undefined && { expiresAt }),
-      }
-      const created = yield* chain(
-        d.storage.credentials.createKey(
-          apiKey,
-          d.crypto.sha256(key),
-          d.policy.limits.keysPerProject,
-          auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
-        ),
-      )
-      if (created === 'limit_reached') return fail('too_many_keys')
-      if (created === 'project_not_found') return fail('project_not_found')
-      return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
-    })
+export const createKey = (d: Creating) => (input: CreateKeyInput) => {
+  const { role, permissions = [] } = input
+  const problem = broken({ ...keyRules(input), ...timeRules(d, input) })
+  return problem
+    ? errAsync(problem.error)
+    : storeKey(d, { ...input, permissions: role ? ROLES[role] : permissions })
+}
+
+type Creating = Changing & Pick<Platform, 'crypto' | 'policy'>
+type NewKey = Omit<CreateKeyInput, 'role' | 'permissions'> & Pick<PlatformKey, 'permissions'>
+
+const storeKey = (d: Creating, input: NewKey) =>
+  safeTry(async function* () {
+    const { projectId, name, permissions, expiresAt, actor } = input
+    const key = input.key ?? newApiKey(d.crypto.randomBytes)
+    const apiKey = {
+      ...{
+        id: d.ids.next(),
+        projectId,
+        name,
+        permissions: [...new Set(permissions)],
+        createdAt: d.clock.now(),
+      },
+      ...(expiresAt !== undefined && { expiresAt }),
+    } as ApiKey
+    const created = yield* chain(
+      d.storage.credentials.createKey(
+        apiKey,
+        d.crypto.sha256(key),
+        d.policy.limits.keysPerProject,
+        auditEntry(d, {
+          projectId: auditedProject(projectId),
+          action: 'key.created',
+          targetId: apiKey.id,
+          actor,
+        }),
+      ),
+    )
+    if (created === 'limit_reached') return fail('too_many_keys')
+    if (created === 'project_not_found') return fail('project_not_found')
+    return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
+  })
 
 export const listKeys =
   (d: Reading) =>
@@ -139,7 +171,12 @@ export const revokeKey =
         projectId,
         keyId,
         d.clock.now(),
-        auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId, actor }),
+        auditEntry(d, {
+          projectId: auditedProject(projectId),
+          action: 'key.revoked',
+          targetId: keyId,
+          actor,
+        }),
       ),
     ).andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
@@ -153,14 +190,47 @@ export const isSignInOver =
       ? okAsync(true)
       : chain(d.storage.credentials.readSetting(ENDED_SIGN_IN + id)).map((end) => end !== undefined)
 
-function keyRules(input: CreateKeyInput, now: number) {
-  const { role, permissions, expiresAt, key } = input
+export type CreatePlatformKeyInput = PlatformKeySettings & ByActor
+export type CreatedPlatformKey = { readonly platformKey: PlatformKey; readonly key: string }
+
+export const createPlatformKey = (d: Creating) => (input: CreatePlatformKeyInput) => {
+  const problem = broken({
+    ...newRulesOf(platformKeySettings, input),
+    ...timeRules(d, input),
+  })
+  if (problem) return errAsync(problem.error)
+  return storeKey(d, { ...input, projectId: NO_PROJECT }).map(({ apiKey, key }) => ({
+    platformKey: platformKeyOf(apiKey),
+    key,
+  }))
+}
+
+export const listPlatformKeys = (d: Reading) => (page: PageInput) =>
+  listKeys(d)({ projectId: NO_PROJECT, ...page }).map((found) => ({
+    ...found,
+    data: found.data.map(platformKeyOf),
+  }))
+
+export const revokePlatformKey = (d: Changing) => (input: Omit<KeyRef, 'projectId'> & ByActor) =>
+  revokeKey(d)({ ...input, projectId: NO_PROJECT })
+
+const platformKeyOf = ({ projectId: _, ...key }: ApiKey): PlatformKey => key
+
+const timeRules = (
+  { clock }: Pick<Platform, 'clock'>,
+  { expiresAt }: Pick<ApiKeySettings, 'expiresAt'>,
+) => ({
+  expiresAt:
+    expiresAt === undefined || expiresAt > clock.now() ? undefined : 'must be in the future',
+})
+
+function keyRules(input: CreateKeyInput) {
+  const { role, permissions, key } = input
   return {
     ...required({ projectId: input.projectId }),
     ...newRulesOf(apiKeySettings, input),
     ...(role === undefined && permissions === undefined && { permissions: ROLE_OR_PERMISSIONS }),
     ...(role !== undefined && permissions !== undefined && { role: NOT_BOTH }),
-    expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
     key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
   }
 }

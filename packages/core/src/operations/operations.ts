@@ -5,13 +5,16 @@ import type { Changing, Platform, Reading } from '../platform.js'
 import type { Parts } from './context.js'
 import {
   createKey,
+  createPlatformKey,
   createProject,
   endSignIn,
   getProject,
   isSignInOver,
   listKeys,
+  listPlatformKeys,
   listProjects,
   revokeKey,
+  revokePlatformKey,
   updateProject,
 } from './manage-credentials.js'
 import {
@@ -47,6 +50,11 @@ export function createOperations(context: Platform & Parts) {
       create: createKey(context),
       list: context.shared(listKeys(context)),
       revoke: revokeKey(context),
+    },
+    platformKeys: {
+      create: createPlatformKey(context),
+      list: listPlatformKeys(context),
+      revoke: revokePlatformKey(context),
     },
     sessionTokens: { create: createSessionToken(context) },
     portals: {

@@ -8,6 +8,8 @@ import type { Page, PageOf, Stored } from './stored.js'
 export type Project = {
   readonly id: string
   readonly name: string
+  /** The id that the platform has for the project. It never changes, and is no UUID. */
+  readonly externalId?: string
   readonly createdAt: Instant
   readonly sendLimits?: SendLimits
 }
@@ -21,15 +23,23 @@ export type SignIn = { readonly id: string; readonly until: Instant }
 
 /** Projects and API keys. The store knows a key only by its digest (SHA-256, hex). */
 export interface CredentialStore {
-  /** Creates a project. A repeated call changes nothing. */
-  createProject(project: Project, audit?: AuditEntry): Stored<'created'>
+  /**
+   * Creates a project. A repeated call changes nothing. Returns the project that has the external
+   * id already.
+   */
+  createProject(
+    project: Project,
+    audit?: AuditEntry,
+  ): Stored<'created' | { readonly kind: 'external_id_taken'; readonly project: Project }>
   /** Replaces the limits. Empty limits are removed. Returns the project as it is then. */
   updateProject(id: string, change: ProjectChange, audit?: AuditEntry): Stored<Project | undefined>
   getProject(id: string): Stored<Project | undefined>
+  /** Returns the project with this external id. */
+  findProject(externalId: string): Stored<Project | undefined>
   /** Lists projects, oldest first. */
   listProjects(page: PageOf): Stored<Page<Project>>
   /**
-   * Creates a key. Returns `digest_taken` if any project has a key with this digest, and
+   * Creates a key of a project, or of `NO_PROJECT`. Returns `digest_taken` if any project has a key with this digest, and
    * `limit_reached` if the project has `limit` keys that are neither revoked nor expired.
    */
   createKey(

@@ -1,6 +1,7 @@
 // Unstable until 1.0: a minor release can change this entry.
 
 export { isInScope, type SessionScope } from '../domain/access/access.js'
+export { NO_PROJECT } from '../domain/access/api-key.js'
 export { isAuditedChange } from '../domain/access/audit.js'
 export { auditedChange, NO_ROW, type AuditedRow } from '../domain/access/audited-change.js'
 export { canOpen, type PortalSession } from '../domain/access/portal.js'

@@ -1,5 +1,6 @@
 import type { ApiKey, AuditEntry, Instant, Project, Page } from '@org/agent-messaging-core'
 import {
+  NO_PROJECT,
   NO_ROW,
   ENDED_SIGN_IN,
   toIso,
@@ -20,7 +21,13 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     this.#memory = memory
   }
 
-  createProject(project: Project, audit?: AuditEntry): 'created' {
+  createProject(
+    project: Project,
+    audit?: AuditEntry,
+  ): 'created' | { readonly kind: 'external_id_taken'; readonly project: Project } {
+    const { externalId } = project
+    const there = externalId === undefined ? undefined : this.findProject(externalId)
+    if (there && there.id !== project.id) return { kind: 'external_id_taken', project: there }
     this.#memory.projects.set(project.id, project)
     return recorded(this.#memory, audit, 'created', project)
   }
@@ -42,6 +49,10 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     return this.#memory.projects.get(id)
   }
 
+  findProject(externalId: string): Project | undefined {
+    return [...this.#memory.projects.values()].find((one) => one.externalId === externalId)
+  }
+
   listProjects(page: PageOf): Page<Project> {
     return oldestFirst([...this.#memory.projects.values()], page)
   }
@@ -54,7 +65,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
   ): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
     const { apiKeys, projects } = this.#memory
     if (apiKeys.has(key.id)) return 'created'
-    if (!projects.has(key.projectId)) return 'project_not_found'
+    if (key.projectId !== NO_PROJECT && !projects.has(key.projectId)) return 'project_not_found'
     if (this.findByDigest(digest)) return 'digest_taken'
     if (this.#countValid(key.projectId, key.createdAt) >= limit) return 'limit_reached'
     apiKeys.set(key.id, { key, digest })

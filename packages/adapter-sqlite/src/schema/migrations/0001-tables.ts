@@ -18,6 +18,7 @@ create table projects (
   seq integer primary key,
   id text not null unique,
   name text not null,
+  external_id text unique,
   send_limits text,
   created_at integer not null
 ) strict;

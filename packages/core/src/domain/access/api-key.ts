@@ -1,7 +1,14 @@
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 import type { RandomBytes } from '../webhooks/signature.js'
-import { PERMISSIONS, ROLE_NAMES, type Permission, type Role } from './permission.js'
+import {
+  PERMISSIONS,
+  PLATFORM_PERMISSIONS,
+  ROLE_NAMES,
+  type Permission,
+  type PlatformPermission,
+  type Role,
+} from './permission.js'
 
 /**
  * A credential of one project. The key is shown once. The service stores only its SHA-256 digest.
@@ -15,6 +22,18 @@ export type ApiKey = {
   readonly expiresAt?: Instant
   readonly revokedAt?: Instant
 }
+
+/**
+ * A credential of a platform, which acts on all projects, on one at a time. A store has it as an
+ * `ApiKey` of the project `NO_PROJECT`.
+ */
+export type PlatformKey = Omit<ApiKey, 'projectId' | 'permissions'> & {
+  readonly permissions: readonly PlatformPermission[]
+}
+export const NO_PROJECT = ''
+/** The project of entries of the audit log that are about no project. No project has this id. */
+const ALL_PROJECTS = '00000000-0000-0000-0000-000000000000'
+export const auditedProject = (projectId: string): string => projectId || ALL_PROJECTS
 
 /** The name of a key or a project. */
 export const nameSetting = {
@@ -44,6 +63,21 @@ export const apiKeySettings = {
   permissions: { type: 'array', items: { type: 'string', enum: PERMISSIONS }, minItems: 1 },
   expiresAt: { type: 'number', format: 'date-time', description: 'In the future. Absent: never.' },
 } as const satisfies SettingsOf<ApiKeySettings>
+
+export type PlatformKeySettings = Pick<PlatformKey, 'name' | 'permissions'> &
+  Pick<ApiKeySettings, 'expiresAt'>
+
+export const platformKeySettings = {
+  name: nameSetting,
+  permissions: {
+    type: 'array',
+    items: { type: 'string', enum: PLATFORM_PERMISSIONS },
+    minItems: 1,
+    required: true,
+    description: 'What the key can do in every project.',
+  },
+  expiresAt: apiKeySettings.expiresAt,
+} as const satisfies SettingsOf<PlatformKeySettings>
 
 const PREFIX = 'amk_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -3,6 +3,7 @@ import type { Json } from '../values/json.js'
 
 export const ACTOR_KINDS = [
   'key',
+  'platform',
   'user',
   'operator',
   'console',
@@ -13,8 +14,8 @@ export const ACTOR_KINDS = [
 ] as const
 
 /**
- * The person or program that makes a change. `id` is the API key's id for `key` and `console`, the
- * portal session's id for `portal`, and the `caller` of an `Access` for `user`. `link` is the
+ * The person or program that makes a change. `id` is the API key's id for `key`,
+ * `platform` and `console`, the portal session's id for `portal`, and the `caller` of an `Access` for `user`. `link` is the
  * visitor of a one-time link. `host` is a program that embeds the service.
  */
 export type Actor = {
@@ -95,6 +96,7 @@ const UNCHANGED: ReadonlySet<unknown> = new Set([
   'not_stopped',
   'busy',
   'digest_taken',
+  'external_id_taken',
   'project_not_found',
   'already_final',
   'already_revoked',

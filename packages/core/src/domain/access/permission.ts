@@ -13,6 +13,10 @@ export const PERMISSIONS = [
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
+/** The permissions of a platform key. */
+export const PLATFORM_PERMISSIONS = ['platform:projects', ...PERMISSIONS] as const
+export type PlatformPermission = (typeof PLATFORM_PERMISSIONS)[number]
+
 /** Named sets of permissions. */
 export const ROLES = {
   viewer: ['project:read'],
@@ -62,7 +66,9 @@ const NEEDED = {
   'principals.erase': 'project:erase',
   keys: 'project:admin',
   portals: ['project:portals', 'project:admin'],
-} as const satisfies Record<string, Permission | readonly Permission[]>
+  projects: 'platform:projects',
+} as const satisfies Record<string, Needed>
+type Needed = PlatformPermission | readonly PlatformPermission[]
 type Subject = Exclude<keyof typeof NEEDED, `${string}.${string}`>
 
 /** The name of a call of the service, such as `webhooks.create`. */
@@ -77,12 +83,12 @@ export function isRead(call: CallName): boolean {
 }
 
 /** Returns the permissions that open a call. A caller needs one of them. */
-export function permissionsFor(call: CallName): readonly Permission[] {
+export function permissionsFor(call: CallName): readonly PlatformPermission[] {
   const [subject] = call.split('.') as [Subject]
-  const own = (NEEDED as Readonly<Record<string, Permission | readonly Permission[]>>)[call]
+  const own = (NEEDED as Readonly<Record<string, Needed>>)[call]
   const needed = [own ?? NEEDED[subject]].flat()
   return isRead(call) ? [...needed, 'project:read'] : needed
 }
 
-export const isPermitted = (permissions: readonly Permission[], call: CallName): boolean =>
+export const isPermitted = (permissions: readonly PlatformPermission[], call: CallName): boolean =>
   permissionsFor(call).some((one) => permissions.includes(one))

@@ -1,4 +1,5 @@
-import { ENDED_SIGN_IN } from '@org/agent-messaging-core/storage'
+import type { Project } from '@org/agent-messaging-core'
+import { ENDED_SIGN_IN, NO_PROJECT } from '@org/agent-messaging-core/storage'
 import { expect } from 'vitest'
 import { anApiKey, aProject, PROJECT_ID } from '../../builders.js'
 import { MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from '../scene.js'
@@ -16,6 +17,54 @@ export function credentialsSuite(it: StorageTest): void {
     expect(
       (await credentials.listProjects({ limit: 10 })).data.filter(({ id }) => id === project.id),
     ).toEqual([project])
+  })
+
+  it('keeps one project of an external id, also for two processes at once', async ({
+    storage,
+    second,
+  }) => {
+    const [first, ...others] = ['a', 'b', 'c', 'd'].map((end, i) => ({
+      ...aProject({ id: UNKNOWN_ID.slice(0, -1) + end, externalId: 'customer-42' }),
+      credentials: (i % 2 ? storage : second).credentials,
+    }))
+    const create = async ({ credentials, ...project }: NonNullable<typeof first>) => ({
+      project,
+      answer: await credentials.createProject(project),
+    })
+    const made = await Promise.all(
+      [first, ...others].map((one) => create(one as typeof first & object)),
+    )
+    const [winner, ...none] = made.filter(({ answer }) => answer === 'created')
+    expect(none).toEqual([])
+    const project = winner?.project as Project
+    for (const { answer } of made.filter((one) => one !== winner))
+      expect(answer).toEqual({ kind: 'external_id_taken', project })
+    const { credentials } = storage
+    expect(await credentials.createProject(project)).toBe('created')
+    expect(await credentials.findProject('customer-42')).toEqual(project)
+    expect(await credentials.getProject(project.id)).toEqual(project)
+    expect(await credentials.findProject('Customer-42')).toBeUndefined()
+    expect(await credentials.findProject(project.id)).toBeUndefined()
+    expect(await credentials.getProject('customer-42')).toBeUndefined()
+    expect(await credentials.updateProject(project.id, { sendLimits: {} })).toEqual(project)
+    expect((await credentials.listProjects({ limit: 10 })).data).toContainEqual(project)
+    expect(await credentials.createProject(aProject({ id: UNKNOWN_ID, name: 'none' }))).toBe(
+      'created',
+    )
+  })
+
+  it('keeps keys of no project apart from those of projects', async ({
+    storage: { credentials },
+  }) => {
+    const key = anApiKey({ projectId: NO_PROJECT })
+    const create = (one = key, digest = DIGEST) => credentials.createKey(one, digest, 1)
+    expect(await create()).toBe('created')
+    expect(await create(anApiKey({ projectId: NO_PROJECT }), key.id)).toBe('limit_reached')
+    expect(await create(anApiKey(), key.id)).toBe('created')
+    expect(await credentials.findByDigest(DIGEST)).toEqual(key)
+    expect((await credentials.listKeys(NO_PROJECT, { limit: 10 })).data).toEqual([key])
+    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW)).toBeUndefined()
+    expect(await credentials.revokeKey(NO_PROJECT, key.id, NOW)).toBe('revoked')
   })
 
   it('keeps a key, reads it back whole and finds it by its digest', async ({
