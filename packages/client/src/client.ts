@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions) {
       get: (query: { readonly from?: string } = {}): Promise<Failures> =>
         http.get('/v1/failures', query),
     },
-    /** All methods need the operator key as `apiKey`. */
+    /** All methods need the operator key as `apiKey`. Some accept a platform key. */
     projects: projectsOf(http),
   }
 }
@@ -108,7 +108,8 @@ function portalLinksOf(http: Http) {
 function projectsOf(http: Http) {
   const path = pathsBelow('/v1/projects')
   return {
-    create: (settings: { readonly name: string }): Promise<Project> =>
+    /** Returns the project that has the `externalId` already, as it is. */
+    create: (settings: { readonly name: string; readonly externalId?: string }): Promise<Project> =>
       http.post('/v1/projects', settings),
     get: (id: string): Promise<Project> => http.get(path(id)),
     list: (page?: PageInput): List<Project> => listOf(http, '/v1/projects', page),

@@ -22,6 +22,30 @@ type Reply =
   | 'cut'
   | 'silence'
 
+it('a platform key acts on the project, and lists projects without one', async () => {
+  const urls: string[] = []
+  const fetch = async (url: string | URL | Request) => {
+    urls.push(String(url))
+    return Response.json({ data: [], nextCursor: null })
+  }
+  const options = { baseUrl: 'https://x.example/api/', apiKey: 'amk_x', retries: 0, fetch }
+  const client = createClient({ ...options, project: 'customer-42' })
+  await client.portalLinks.create()
+  await client.messages.get('a', 'b').catch(() => undefined)
+  for await (const _ of client.projects.list()) expect.unreachable()
+  await client.projects.get('customer-43')
+  const paths = urls.map((url) => url.replace('https://x.example/api/v1', ''))
+  expect(paths.map((path) => path.split('?')[0])).toEqual([
+    '/projects/customer-42/portal-links',
+    '/projects/customer-42/agents/a/messages/b',
+    '/projects',
+    '/projects/customer-43',
+  ])
+  expect(() => createClient({ ...options, project: '' })).toThrow('project is empty')
+  const dots = createClient({ ...options, project: '..' })
+  await expect(dots.portalLinks.create()).rejects.toThrow('path segment')
+})
+
 /** A service with these responses in order. The last one repeats. */
 async function service(
   replies: readonly Reply[],

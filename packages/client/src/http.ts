@@ -7,6 +7,8 @@ export type ClientOptions = {
   readonly fetch?: typeof globalThis.fetch
   /** How often a request is retried if that is safe. The default is 4. */
   readonly retries?: number
+  /** The id or `externalId` of the project on which `apiKey`, a platform key, acts. */
+  readonly project?: string
 } & Credential
 
 type Credential =
@@ -59,6 +61,9 @@ const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
 /** URL parsers resolve these segments, even if they are escaped. */
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
+/** Paths that name their project, or that are about no project. */
+const OF_NO_PROJECT = /^\/v1\/(?:projects|operator)(?:\/|$)/
+
 /** Encodes a value as one segment of a path, so that a slash in it does not change the route. */
 export const segment = (text: string): string => `/${encodeURIComponent(text)}`
 
@@ -69,7 +74,7 @@ export const pathsBelow =
     base + segment(id) + rest
 
 export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): Http {
-  const { baseUrl, apiKey, token, fetch = globalThis.fetch, retries = RETRIES } = options
+  const { baseUrl, apiKey, token, project, fetch = globalThis.fetch, retries = RETRIES } = options
   if (!apiKey && apiKey !== null && !token)
     throw new Error(
       'apiKey is missing: pass the amk_… key of your project (see data/api-key after `npm start`)',
@@ -80,6 +85,10 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
       'baseUrl is not an http(s) URL: pass the service address, like https://messages.example',
     )
   const base = baseUrl.replace(/\/+$/, '')
+  if (project === '') throw new Error('project is empty: pass the id or externalId of a project')
+  const own = project === undefined ? '/v1/' : `/v1/projects${segment(project)}/`
+  const placeOf = (path: string) =>
+    OF_NO_PROJECT.test(path) ? path : path.replace('/v1/', () => own)
 
   const withCredential = credentialOf({ apiKey, token })
   const send = (call: Call): Promise<Response> => withCredential((key) => sendWith(key, call))
@@ -88,7 +97,7 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     key: string,
     { method, path, query, body, headers, signal }: Call,
   ): Promise<Response> {
-    return fetch(base + path + queryOf(query), {
+    return fetch(base + placeOf(path) + queryOf(query), {
       method,
       headers: {
         ...(key !== '' && { authorization: `Bearer ${key}` }),
@@ -108,8 +117,9 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     call: Call,
     read: (response: Response) => T | Promise<T>,
   ): Promise<{ readonly response: Response; readonly value: T }> {
-    if (DOT_SEGMENT.test(call.path))
-      throw new TypeError(`${call.path} must not contain "." or ".." as a path segment`)
+    const path = placeOf(call.path)
+    if (DOT_SEGMENT.test(path))
+      throw new TypeError(`${path} must not contain "." or ".." as a path segment`)
     const maxRetries = call.method === 'GET' || call.retryable ? retries : 0
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= maxRetries
