@@ -10,12 +10,15 @@ import type {
   AuditEntry,
   AuditFilter,
   CreatedApiKey,
+  CreatedPlatformKey,
   Message,
   NewApiKey,
+  NewPlatformKey,
   NewPortalLink,
   NewSessionToken,
   PortalLink,
   PrincipalTraces,
+  PlatformKey,
   Project,
   ProjectChange,
   ProjectOverview,
@@ -84,6 +87,8 @@ export function createClient(options: ClientOptions) {
     },
     /** All methods need the operator key as `apiKey`. Some accept a platform key. */
     projects: projectsOf(http),
+    /** All methods need the operator key as `apiKey`. */
+    platformKeys: platformKeysOf(http),
   }
 }
 
@@ -92,6 +97,17 @@ function keysOf(http: Http) {
     create: (settings: NewApiKey): Promise<CreatedApiKey> => http.post('/v1/keys', settings),
     list: (page?: PageInput): List<ApiKey> => listOf(http, '/v1/keys', page),
     revoke: (id: string): Promise<void> => http.repeatable('DELETE', `/v1/keys${segment(id)}`),
+  }
+}
+
+function platformKeysOf(http: Http) {
+  const path = pathsBelow('/v1/platform-keys')
+  return {
+    /** Creates a key that acts on all projects. The answer has the key, which is shown only once. */
+    create: (settings: NewPlatformKey): Promise<CreatedPlatformKey> =>
+      http.post('/v1/platform-keys', settings),
+    list: (page?: PageInput): List<PlatformKey> => listOf(http, '/v1/platform-keys', page),
+    revoke: (id: string): Promise<void> => http.repeatable('DELETE', path(id)),
   }
 }
 

@@ -62,7 +62,7 @@ const BASE_URL = /^(?:https?:\/\/.|\/|$)/i
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
 /** Paths that name their project, or that are about no project. */
-const OF_NO_PROJECT = /^\/v1\/(?:projects|operator)(?:\/|$)/
+const OF_NO_PROJECT = /^\/v1\/(?:projects|platform-keys|operator)(?:\/|$)/
 
 /** Encodes a value as one segment of a path, so that a slash in it does not change the route. */
 export const segment = (text: string): string => `/${encodeURIComponent(text)}`
@@ -84,11 +84,7 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     throw new Error(
       'baseUrl is not an http(s) URL: pass the service address, like https://messages.example',
     )
-  const base = baseUrl.replace(/\/+$/, '')
-  if (project === '') throw new Error('project is empty: pass the id or externalId of a project')
-  const own = project === undefined ? '/v1/' : `/v1/projects${segment(project)}/`
-  const placeOf = (path: string) =>
-    OF_NO_PROJECT.test(path) ? path : path.replace('/v1/', () => own)
+  const urlOf = urlsBelow(baseUrl.replace(/\/+$/, ''), project)
 
   const withCredential = credentialOf({ apiKey, token })
   const send = (call: Call): Promise<Response> => withCredential((key) => sendWith(key, call))
@@ -97,7 +93,7 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     key: string,
     { method, path, query, body, headers, signal }: Call,
   ): Promise<Response> {
-    return fetch(base + placeOf(path) + queryOf(query), {
+    return fetch(urlOf(path) + queryOf(query), {
       method,
       headers: {
         ...(key !== '' && { authorization: `Bearer ${key}` }),
@@ -117,9 +113,8 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     call: Call,
     read: (response: Response) => T | Promise<T>,
   ): Promise<{ readonly response: Response; readonly value: T }> {
-    const path = placeOf(call.path)
-    if (DOT_SEGMENT.test(path))
-      throw new TypeError(`${path} must not contain "." or ".." as a path segment`)
+    if (DOT_SEGMENT.test(call.path))
+      throw new TypeError(`${call.path} must not contain "." or ".." as a path segment`)
     const maxRetries = call.method === 'GET' || call.retryable ? retries : 0
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= maxRetries
@@ -156,6 +151,15 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     open: async (call) => (await request(call, () => undefined)).response,
     pause: (signal) => wait(FIRST_PAUSE_MS, signal),
   }
+}
+
+/** Returns the URL of a path, which a platform key finds below the project. */
+function urlsBelow(base: string, project: string | undefined): (path: string) => string {
+  if (project === undefined) return (path) => base + path
+  const own = `/v1/projects${segment(project)}/`
+  if (project === '' || DOT_SEGMENT.test(own))
+    throw new Error('project is not the id or the externalId of a project')
+  return (path) => base + (OF_NO_PROJECT.test(path) ? path : path.replace('/v1/', () => own))
 }
 
 /** Returns a function that sends with the key, or with a token that it keeps until the token ends. */

@@ -135,6 +135,11 @@ export type ApiKey = Schemas['ApiKey']
 export type NewApiKey = Schemas['NewApiKey']
 /** The key is shown only once. */
 export type CreatedApiKey = Schemas['CreatedApiKey']
+export type PlatformPermission = Schemas['PlatformPermission']
+export type PlatformKey = Schemas['PlatformKey']
+export type NewPlatformKey = Schemas['NewPlatformKey']
+/** The key is shown only once. */
+export type CreatedPlatformKey = Schemas['CreatedPlatformKey']
 
 export type PortalPermission = Schemas['PortalPermission']
 export type NewSessionToken = Schemas['NewSessionToken']

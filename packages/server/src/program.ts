@@ -9,7 +9,7 @@ import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/api/erase.js'
 import { addEventTypes } from './commands/api/event-types.js'
 import { addEvents } from './commands/api/events.js'
-import { addKeys } from './commands/api/keys.js'
+import { addKeys, addPlatformKeys } from './commands/api/keys.js'
 import { addListen } from './commands/listen.js'
 import { addInputs } from './commands/api/inputs.js'
 import { addMessages } from './commands/api/messages.js'
@@ -59,6 +59,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addCreate(program)
   addProjects(program)
   addKeys(program)
+  addPlatformKeys(program)
   addPortalLinks(program)
   addAuditLog(program)
   addAgents(program)

@@ -20,6 +20,7 @@ it.each([
   [{}, {}, undefined],
   [{ project: 'support' }, {}, undefined],
   [{}, ENV, { server: 'https://e.example', apiKey: 'of-e' }],
+  [{ project: 'x' }, ENV, { server: 'https://e.example', apiKey: 'of-e', project: 'x' }],
   [{ apiKey: 'of-o' }, ENV, { server: 'https://e.example', apiKey: 'of-o' }],
   [{ server: 'https://o.example' }, ENV, { server: 'https://o.example', apiKey: 'of-e' }],
   [{ profile: 'p' }, ENV, { server: 'https://p.example', apiKey: 'of-p' }],
@@ -30,7 +31,6 @@ it.each([
 
 it.each([
   [{ apiKey: 'x' }, {}, /^--api-key requires --server or --profile$/],
-  [{ project: 'x' }, ENV, /^a server cannot be combined with --project/],
   [{}, { AGENT_MESSAGING_SERVER: 'https://e.example' }, /^an API key for https:\/\/e.example is/],
   [{}, { AGENT_MESSAGING_SERVER: 'e.example' }, /^AGENT_MESSAGING_SERVER must be a URL/],
   [

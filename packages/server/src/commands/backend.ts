@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createClient, type Client } from '@org/agent-messaging-client'
 import { PERMISSIONS, type Actor, type MessagingService } from '@org/agent-messaging-core'
+import { given } from '@org/agent-messaging-core/runtime'
 import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import { Hono } from 'hono'
 import type { Variables } from '../settings/config.js'
@@ -29,8 +30,8 @@ export type Backend = {
   readonly service?: MessagingService
 }
 
-/** A server with the API key of a project, or with its operator key. */
-type Server = { readonly server: string; readonly apiKey: string }
+/** A server with the API key of a project, a platform key for `project`, or its operator key. */
+type Server = { readonly server: string; readonly apiKey: string; readonly project?: string }
 
 /** Works on the server of the options or of the environment, or else on the database. */
 export async function onBackend(
@@ -42,9 +43,9 @@ export async function onBackend(
 ): Promise<void> {
   const chosen = serverOf(options, process.env)
   if (chosen) {
-    const { server, apiKey } = chosen
+    const { server, ...key } = chosen
     return work({
-      client: createClient({ baseUrl: server, apiKey, retries: retries ?? 1 }),
+      client: createClient({ baseUrl: server, ...key, retries: retries ?? 1 }),
       place: { server },
     })
   }
@@ -66,12 +67,7 @@ export function serverOf(options: BackendOptions, env: Variables): Server | unde
   if (server === undefined && options.apiKey !== undefined)
     throw new OperatorError('--api-key requires --server or --profile', 2)
   if (server === undefined) return undefined
-  if (options.project !== undefined)
-    throw new OperatorError(
-      'a server cannot be combined with --project, because an API key belongs to one project',
-      2,
-    )
-  if (key) return { server, apiKey: key }
+  if (key) return { server, apiKey: key, ...given({ project: options.project }) }
   throw new OperatorError(
     `an API key for ${server} is required; use --api-key, a profile, or AGENT_MESSAGING_API_KEY`,
     2,

@@ -31,7 +31,7 @@ export const withBackend = (command: Command): Command =>
   withServer(
     command.option(
       '--project <project>',
-      'project name or id in the database (default: "default")',
+      'project name or id in the database (default: "default"), or for a platform key its id or externalId on the server',
     ),
     'API key of the project on the server',
   )

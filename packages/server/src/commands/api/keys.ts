@@ -1,6 +1,12 @@
-import type { ApiKey, Permission, Role } from '@org/agent-messaging-client'
+import type {
+  ApiKey,
+  Permission,
+  PlatformKey,
+  PlatformPermission,
+  Role,
+} from '@org/agent-messaging-client'
 import { PERMISSIONS } from '@org/agent-messaging-core'
-import { ROLE_NAMES } from '@org/agent-messaging-core/host'
+import { PLATFORM_PERMISSIONS, ROLE_NAMES } from '@org/agent-messaging-core/host'
 import { given } from '@org/agent-messaging-core/runtime'
 import { type Command, Option } from 'commander'
 import { firstOf } from '../backend.js'
@@ -60,10 +66,66 @@ export function addKeys(program: Command): void {
   })
 }
 
-const row = ({ id, name, role, permissions, createdAt, expiresAt, revokedAt }: ApiKey) => ({
-  id,
-  name,
-  permissions: role ?? permissions.join(' '),
+type PlatformOptions = {
+  readonly permission: readonly PlatformPermission[]
+  readonly expiresAt?: string
+}
+
+export function addPlatformKeys(program: Command): void {
+  const keys = program.command('platform-keys').description('manage keys that act on all projects')
+  addApiCommand(keys, 'create <name>', {
+    isOfOperator: true,
+    about: 'create a platform key and print it once',
+    examples: [
+      'agent-messaging platform-keys create our-product --permission platform:projects --permission project:portals',
+    ],
+    thing: 'the platform key',
+    call: ({ client, options }: Invocation<PlatformOptions>, name) => {
+      const { permission: permissions, expiresAt } = options
+      return client.platformKeys.create({ name, permissions, ...given({ expiresAt }) })
+    },
+    text: ({ id, key }) =>
+      `${key}\n\nStore this key now. The server does not show it again. The id is ${id}.`,
+  })
+    .addOption(
+      repeatable(
+        '--permission <permission>',
+        'permission of the key',
+        PLATFORM_PERMISSIONS,
+      ).makeOptionMandatory(),
+    )
+    .option(
+      '--expires-at <time>',
+      'expiry time, such as 2030-01-31 (without this option, the key never expires)',
+      instant,
+    )
+  addApiCommand(keys, 'list', {
+    isOfOperator: true,
+    about: 'list the platform keys without their secret values, newest first',
+    thing: 'the platform keys',
+    call: ({ client }) => firstOf(client.platformKeys.list()),
+    text: (found) => table(found.map(row), 'No platform keys.'),
+  })
+  addApiCommand(keys, 'revoke <id>', {
+    isOfOperator: true,
+    about: 'revoke a platform key immediately and permanently',
+    thing: (id) => `platform key ${id}`,
+    call: async ({ client }, id) => {
+      await client.platformKeys.revoke(id)
+      return { id, revoked: true }
+    },
+    text: (_, id) => `Revoked platform key ${id}.`,
+  })
+}
+
+const row = (key: ApiKey | PlatformKey) => ({
+  id: key.id,
+  name: key.name,
+  permissions: ('role' in key && key.role) || key.permissions.join(' '),
+  ...stateOf(key),
+})
+
+const stateOf = ({ createdAt, expiresAt, revokedAt }: ApiKey | PlatformKey) => ({
   createdAt,
   state:
     revokedAt !== undefined

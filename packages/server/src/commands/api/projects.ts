@@ -23,7 +23,9 @@ export function addProjects(program: Command): void {
     about: 'create a project',
     examples: ['agent-messaging projects create support'],
     thing: 'the project',
-    call: async ({ client }, name) => {
+    call: async ({ client, options }: Invocation<{ readonly externalId?: string }>, name) => {
+      const { externalId } = options
+      if (externalId !== undefined) return client.projects.create({ name, externalId })
       const existing = (await firstOf(client.projects.list())).find((one) => one.name === name)
       if (existing)
         throw new OperatorError(
@@ -32,7 +34,10 @@ export function addProjects(program: Command): void {
       return client.projects.create({ name })
     },
     text: ({ name, id }) => `Created project ${name} (id ${id}).`,
-  })
+  }).option(
+    '--external-id <id>',
+    'your own id of the project, for paths; prints the project that has it already',
+  )
   addApiCommand(projects, 'limit <project>', {
     isOfOperator: true,
     about: 'set the limits of a project, by its name or id; without options, remove them',
