@@ -137,6 +137,21 @@ describe('listen --forward', SLOWLY, () => {
     await Promise.all([stop(program), stop(other)])
   })
 
+  it('forwards published events, also if their data has a sessionId that is no text', async () => {
+    const { url, received } = await opened()
+    const names = ['--events', 'order.*', '--filter', '{"sessionIdPrefix":"kept"}']
+    const program = await forward(url, ...withSecret, ...names)
+    const publish = (event: object) => server.api('POST', '/v1/events', event)
+    await publish({ type: 'order.paid', data: { sessionId: 5 } })
+    await publish({ type: 'invoice.paid', sessionId: 'kept', data: {} })
+    await publish({ type: 'order.big.paid', id: 'own id', sessionId: 'kept', data: { n: 1 } })
+    await program.find(/order\.big\.paid {2}200/)
+    await stop(program)
+    expect(received.map((one) => verified(one))).toEqual([
+      expect.objectContaining({ id: 'own id', data: { n: 1, sessionId: 'kept' } }),
+    ])
+  })
+
   it('repeats a failure with the same id, keeps the order, and loses none over kills', async () => {
     let isBroken = true
     const { url, received } = await opened(() => (isBroken ? 503 : 200))
