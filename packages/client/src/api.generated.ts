@@ -1215,7 +1215,7 @@ export interface components {
       readonly id: string
       /** Format: uuid */
       readonly webhookId: string
-      /** Format: uuid */
+      /** @description A UUID, or the `id` of a published event. */
       readonly eventId: string
       readonly event: components['schemas']['EventType']
       readonly status: components['schemas']['DeliveryStatus']
@@ -1270,7 +1270,7 @@ export interface components {
       readonly id: string
       /** Format: uuid */
       readonly webhookId: string
-      /** Format: uuid */
+      /** @description A UUID, or the `id` of a published event. */
       readonly eventId: string
       readonly event: components['schemas']['EventType']
       readonly status: components['schemas']['DeliveryStatus']
@@ -1323,18 +1323,9 @@ export interface components {
       readonly error?: components['schemas']['UnreachableError']
       readonly detail?: string
     }
-    readonly EventLogPage: {
-      readonly data: readonly components['schemas']['LoggedEvent'][]
-      /** @description Send it as `?after=`. Present even if the page is empty. */
-      readonly nextCursor: string
-    }
-    readonly LoggedEvent: {
-      /** @description Send it as `?after=` to continue after this event. */
-      readonly cursor: string
-      readonly event: components['schemas']['Event']
-    }
+    readonly Event: components['schemas']['ServiceEvent'] | components['schemas']['PublishedEvent']
     /** @description Later versions can add events. */
-    readonly Event:
+    readonly ServiceEvent:
       | components['schemas']['MessageRespondedEvent']
       | components['schemas']['MessageFailedEvent']
       | components['schemas']['MessageCancelledEvent']
@@ -2005,7 +1996,6 @@ export interface components {
       readonly deliveryId: string
       /** Format: uuid */
       readonly webhookId: string
-      /** Format: uuid */
       readonly eventId: string
       readonly event: components['schemas']['EventType']
       readonly attemptCount: number
@@ -2041,6 +2031,77 @@ export interface components {
     readonly WebhookTestEventData: {
       /** Format: uuid */
       readonly webhookId: string
+    }
+    /**
+     * @example {
+     *       "event": "order.paid",
+     *       "id": "order-42-paid",
+     *       "createdAt": "2026-11-01T12:00:01.000Z",
+     *       "data": {
+     *         "orderId": "o-42",
+     *         "amount": 1200
+     *       }
+     *     }
+     */
+    readonly PublishedEvent: {
+      /** @description The type. */
+      readonly event: string
+      readonly id: string
+      /** Format: date-time */
+      readonly createdAt: string
+      /** @description The published object, with the fields that were given beside it. */
+      readonly data: JsonObject
+    }
+    readonly EventLogPage: {
+      readonly data: readonly components['schemas']['LoggedEvent'][]
+      /** @description Send it as `?after=`. Present even if the page is empty. */
+      readonly nextCursor: string
+    }
+    readonly LoggedEvent: {
+      /** @description Send it as `?after=` to continue after this event. */
+      readonly cursor: string
+      readonly event: components['schemas']['Event']
+    }
+    /**
+     * @example {
+     *       "type": "order.paid",
+     *       "data": {
+     *         "orderId": "o-42",
+     *         "amount": 1200
+     *       },
+     *       "id": "order-42-paid"
+     *     }
+     */
+    readonly NewEvent: {
+      /** @description Words with dots between them. `message.`, `agent.`, `webhook.` and `delivery.` begin the events of the service. */
+      readonly type: string
+      /** @description The content, as the receivers get it. */
+      readonly data: JsonObject
+      /** @description Unique in the project. The same event with the same id is published once. */
+      readonly id?: string | null
+      /** @description The person whose data this is. No receiver sees it. */
+      readonly endUserId?: string | null
+      /**
+       * Format: uuid
+       * @description With `sessionId`: the event stands in this session.
+       */
+      readonly agentId?: string | null
+      /** @description Orders events for webhooks with `ordering`. */
+      readonly sessionId?: string | null
+      /** @description Returned in `data`, with `channel` and `correlationId` beside it. */
+      readonly metadata?: JsonObject | null
+    }
+    readonly NewEvents: {
+      /** @description All are published, or none. */
+      readonly events: readonly components['schemas']['NewEvent'][]
+    }
+    /** @description `data` for several events, in their order. */
+    readonly Published: components['schemas']['PublishedId'] | components['schemas']['PublishedIds']
+    readonly PublishedId: {
+      readonly id: string
+    }
+    readonly PublishedIds: {
+      readonly data: readonly components['schemas']['PublishedId'][]
     }
     /**
      * @example {
@@ -2495,6 +2556,7 @@ export interface components {
       | 'project:events'
       | 'project:publish'
       | 'project:portals'
+      | 'project:types'
       | 'project:audit'
       | 'project:erase'
       | 'project:admin'
@@ -2646,6 +2708,8 @@ export interface components {
     readonly UsageCounts: {
       /** @description Accepted messages. */
       readonly messages: number
+      /** @description Published events. */
+      readonly events: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
       /** @description Messages that were answered. */
@@ -2662,7 +2726,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, in UTF-8. */
+      /** @description Messages with their metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2676,6 +2740,8 @@ export interface components {
       readonly date: string
       /** @description Accepted messages. */
       readonly messages: number
+      /** @description Published events. */
+      readonly events: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
       /** @description Messages that were answered. */
@@ -2692,7 +2758,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, in UTF-8. */
+      /** @description Messages with their metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2728,6 +2794,8 @@ export interface components {
     readonly Counts: {
       /** @description Accepted messages. */
       readonly messages: number
+      /** @description Published events. */
+      readonly events: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
       /** @description Messages that were answered. */
@@ -2744,7 +2812,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, in UTF-8. */
+      /** @description Messages with their metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2774,6 +2842,8 @@ export interface components {
       readonly id: string
       /** @description Accepted messages. */
       readonly messages: number
+      /** @description Published events. */
+      readonly events: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
       /** @description Messages that were answered. */
@@ -2790,7 +2860,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, in UTF-8. */
+      /** @description Messages with their metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2813,6 +2883,8 @@ export interface components {
       readonly id?: string
       /** @description Accepted messages. */
       readonly messages: number
+      /** @description Published events. */
+      readonly events: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
       /** @description Messages that were answered. */
@@ -2829,7 +2901,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, in UTF-8. */
+      /** @description Messages with their metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number

@@ -50,6 +50,7 @@ export function createMaintenance(
   const { retention, disabledBacklog: disabled } = d.policy
   const { audit, counts, deliveries, events, messages, recoveries } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
+  const steps = (step: () => Stored<number>): Promise<number> => stepsOf(d, step)
 
   async function tick(): Promise<Maintained> {
     const now = d.clock.now()
@@ -108,20 +109,6 @@ export function createMaintenance(
     return finishedBefore === -Infinity ? 0 : steps(() => purge({ finishedBefore, limit: STEP }))
   }
 
-  /**
-   * Returns the rows of up to `MOST_STEPS` steps. A step that the storage refuses is left to the
-   * next round.
-   */
-  async function steps(step: () => Stored<number>): Promise<number> {
-    let rows = 0
-    for (let n = 1; n <= MOST_STEPS; n++) {
-      const count = valueOr(d, await step(), 0)
-      rows += count
-      if (count < STEP) break
-    }
-    return rows
-  }
-
   return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }
 }
 
@@ -130,6 +117,23 @@ const eventPurge = ({ finishedBefore: createdBefore, limit }: Purge, idsBefore: 
   idsBefore,
   limit,
 })
+
+/**
+ * Returns the rows of up to `MOST_STEPS` steps. A step that the storage refuses is left to the
+ * next round.
+ */
+async function stepsOf(
+  d: Parameters<typeof valueOr>[0],
+  step: () => Stored<number>,
+): Promise<number> {
+  let rows = 0
+  for (let n = 1; n <= MOST_STEPS; n++) {
+    const count = valueOr(d, await step(), 0)
+    rows += count
+    if (count < STEP) break
+  }
+  return rows
+}
 
 /** `-Infinity` keeps all events, as 0 does. A store takes numbers only. */
 const atLeast0 = (at: Instant): Instant => Math.max(0, at)

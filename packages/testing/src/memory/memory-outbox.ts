@@ -124,9 +124,6 @@ export function claimDelivery(
   }
 }
 
-const eventBodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
-  memory.events.get(keyOfDelivered(delivery))?.body ?? ''
-
 /** Deletes hooks with their deliveries. */
 export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => boolean): void {
   for (const webhook of [...memory.webhooks.values()].filter(isHook).filter(which)) {
