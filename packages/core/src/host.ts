@@ -214,7 +214,7 @@ export {
   type ShownDelivery,
   type ShownDeliveryDetail,
 } from './shown/deliveries.js'
-export { shownEvents, type ShownEvents } from './shown/events.js'
+export { shownEvent, shownEvents, type ShownEvent, type ShownEvents } from './shown/events.js'
 export { shownCreatedKey, shownKey, type ShownCreatedKey, type ShownKey } from './shown/keys.js'
 export {
   shownFoundMessage,

@@ -19,6 +19,7 @@ import {
   shownCreatedWebhook,
   shownDelivery,
   shownDeliveryDetail,
+  shownEvent,
   shownEvents,
   shownFailures,
   shownFoundMessage,
@@ -71,7 +72,7 @@ export type Given<Input> = Input extends object
         : K extends 'filter'
           ? Given<Input[K]>
           : K extends 'transaction'
-            ? Transaction
+            ? Transaction | Extract<Input[K], undefined>
             : Input[K]
     }
   : Input
@@ -115,6 +116,22 @@ const newMessage = {
   idempotencyKey: true,
   traceparent: true,
   tracestate: true,
+} as const
+const publisher = {
+  idempotencyKey: true,
+  traceparent: true,
+  tracestate: true,
+  abort: true,
+  transaction: true,
+} as const
+const newEvent = {
+  type: true,
+  data: true,
+  id: true,
+  endUserId: true,
+  agentId: true,
+  sessionId: true,
+  metadata: true,
 } as const
 const filters = {
   sessionId: true,
@@ -254,6 +271,9 @@ export const CALLS = {
     list: { fields: page, shown: shownRecovery },
   },
   events: {
+    publish: { fields: { ...publisher, ...newEvent } },
+    publishBatch: { fields: { ...publisher, events: true } },
+    get: { fields: { eventId: true }, shown: shownEvent },
     read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },
   },
   eventTypes: {

@@ -96,7 +96,7 @@ export function inProject(service: MessagingService, projectId: string): Project
     const all = Object.entries(shapes).map(([name, shape]) => {
       const call = calls[name] as Call
       if (name === 'list' || name === 'search') return [name, lister(call, shape)]
-      return [name, caller(name === 'enqueue' ? storing(call) : call, shape)]
+      return [name, caller('transaction' in shape.fields ? storing(name, call) : call, shape)]
     })
     return [group, Object.fromEntries(all)]
   }
@@ -111,9 +111,10 @@ export function inProject(service: MessagingService, projectId: string): Project
 
 /** `pg` is optional, so its adapter is loaded at the first use. */
 const storing =
-  (call: Call): Call =>
+  (name: string, call: Call): Call =>
   async (input) => {
     const { transaction } = input as { readonly transaction?: Transaction }
+    if (transaction === undefined && name !== 'enqueue') return call(input)
     // A pool runs each statement on any of its connections.
     if (typeof transaction?.query !== 'function' || 'totalCount' in transaction)
       throw invalid('transaction', 'must be a client of pg with an open transaction')

@@ -657,6 +657,36 @@ describe('createMessaging', () => {
       await messaging.stop()
     })
 
+    it("publishes in the host's transaction, in its order or not at all", async () => {
+      const pool = await postgres.pool()
+      onTestFinished(() => pool.end())
+      const messaging = await createMessaging({ pool, masterKey: Buffer.alloc(32, 7) })
+      const { publish, publishBatch, get, read } = messaging.events
+      const client = await pool.connect()
+      const event = { type: 'order.paid', data: { orderId: 'o-1' } }
+      for (const [name, end] of [
+        ['kept', 'commit'],
+        ['gone', 'rollback'],
+      ] as const) {
+        await client.query('begin')
+        const [first, second] = [`${name}-1`, `${name}-2`]
+        await publish({ ...event, id: first, transaction: client })
+        await publishBatch({ events: [{ ...event, id: second }], transaction: client })
+        await client.query(end)
+      }
+      expect((await read({})).data.map((one) => one.event.id)).toEqual(['kept-1', 'kept-2'])
+      await client.query('begin')
+      const again = { ...event, id: 'kept-1', transaction: client }
+      expect(await publish(again)).toEqual({ id: 'kept-1', replayed: true })
+      await expect(publish({ ...again, data: {} })).rejects.toMatchObject({
+        kind: 'idempotency_mismatch',
+      })
+      await client.query('commit')
+      client.release()
+      expect(await get({ eventId: 'kept-1' })).toMatchObject({ event: 'order.paid' })
+      await messaging.stop()
+    })
+
     it('refuses a pool without a master key, and with a database', async () => {
       const pool = await postgres.pool()
       onTestFinished(() => pool.end())

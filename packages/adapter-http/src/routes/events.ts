@@ -1,4 +1,9 @@
-import { shownEvents, type Answer, type ReadEventsError } from '@org/agent-messaging-core/host'
+import {
+  shownEvent,
+  shownEvents,
+  type Answer,
+  type ReadEventsError,
+} from '@org/agent-messaging-core/host'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
@@ -46,9 +51,7 @@ export const eventRoutes = (d: HttpDeps) => {
           summary: 'Read an event',
           description: 'Has the same content as the bodies of its deliveries.',
           refusals: ['event_not_found'],
-          answer: shown('The event', eventSchemaOfAnyName, ({ body }: { readonly body: string }) =>
-            JSON.parse(body),
-          ),
+          answer: shown('The event', eventSchemaOfAnyName, shownEvent),
         },
         (c) =>
           d.service.events.get({

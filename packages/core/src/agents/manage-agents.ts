@@ -12,6 +12,7 @@ import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
 import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import type { CancelContext } from '../messages/change-messages.js'
+import { erasePublished } from '../webhooks/erase-published.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { Unavailable } from '../ports/stored.js'
 import {
@@ -163,6 +164,7 @@ export const deleteAgent =
       if (deleted === undefined) return fail('agent_not_found')
       if (deleted === 'busy') return fail('agent_busy')
       void d.supervisor.look(projectId, agentId)
+      yield* erasePublished(d, { projectId, agentId })
       d.waitingRoom.dismiss((message) => message.agentId === agentId)
       d.maintenance.wake()
       return ok(undefined)

@@ -12,7 +12,13 @@ export type ShownEvents = {
   readonly nextCursor: string
 }
 
+/** An event of the service, or a published one. */
+export type ShownEvent = EventOf<EventName> | PublishedBody
+
+/** The content that webhooks get. */
+export const shownEvent = ({ body }: { readonly body: string }): ShownEvent => JSON.parse(body)
+
 export const shownEvents = ({ data, nextCursor }: EventsOfLog): ShownEvents => ({
-  data: data.map(({ cursor, body }) => ({ cursor, event: JSON.parse(body) })),
+  data: data.map(({ cursor, body }) => ({ cursor, event: shownEvent({ body }) })),
   nextCursor,
 })
