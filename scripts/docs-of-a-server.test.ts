@@ -16,7 +16,7 @@ type OpenApi = { readonly paths: Record<string, Record<string, Operation>> }
 
 /** The routes of the documentation are not operations of the document. */
 const UNDOCUMENTED = ['GET /openapi.json -', 'GET /docs -', 'GET /schemas/events/{file} -']
-const METHODS = ['get', 'post', 'patch', 'delete']
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 const read = (file: string): string =>
   readFileSync(new URL(`../docs/${file}`, import.meta.url), 'utf8')
 /** Returns the cells of each row of the table with this head. */

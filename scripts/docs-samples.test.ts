@@ -13,7 +13,9 @@ import { codeInTables } from './code-in-tables.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const KEY = 'the-api-key-of-this-test'
+const OPERATOR_KEY = 'the-operator-key-of-this-test'
 const BUILD = path.join(ROOT, 'build/docs-samples')
+const PLATFORM_PERMISSIONS = ['project:webhooks', 'project:portals']
 
 type Sample = { readonly page: string; readonly language: string; readonly text: string }
 
@@ -47,6 +49,7 @@ describe('the curl commands of the docs', () => {
       masterKey: new Uint8Array(32),
       bootstrapApiKey: KEY,
       cronSecret: KEY,
+      operatorKey: OPERATOR_KEY,
       console: 'on',
       endpoints: ['a2a', 'mcp', 'openai'],
       publicUrl: (ownUrl) => ownUrl,
@@ -62,7 +65,12 @@ describe('the curl commands of the docs', () => {
     const webhook = await api('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] })
     const sent = await api('/v1/agents/echo/messages', { sessionId: 's', message: 'Hello' })
     const link = await api('/v1/portal-links', {})
+    const platform = { name: 'p', permissions: ['platform:projects', ...PLATFORM_PERMISSIONS] }
+    const { key: platformKey } = await api('/v1/platform-keys', platform, OPERATOR_KEY)
+    await api('/v1/projects', { name: 'Customer 42', externalId: 'customer-42' }, platformKey)
     const ids = {
+      PLATFORM_KEY: platformKey,
+      SERVICE_OPERATOR_KEY: OPERATOR_KEY,
       WEBHOOK: webhook['id'],
       MESSAGE_ID: sent['messageId'],
       PORTAL_LINK: link['id'],
@@ -71,11 +79,17 @@ describe('the curl commands of the docs', () => {
   })
   afterAll(() => server.stop())
 
-  async function api(route: string, body: object): Promise<Record<string, string>> {
-    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+  async function api(route: string, body: object, key = KEY): Promise<Record<string, string>> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
     return (await (await fetch(server.url + route, request)).json()) as Record<string, string>
   }
+
+  for (const { text } of samples.filter(({ language }) => language === 'sh'))
+    for (const [, file = '', content = ''] of text.matchAll(
+      /^cat > (\S+) <<'JSON'\n([\s\S]*?)^JSON$/gm,
+    ))
+      beforeAll(() => writeFileSync(path.join(BUILD, file), content))
 
   const commands = samples
     .filter(({ language }) => language === 'sh')
@@ -101,7 +115,10 @@ describe('the curl commands of the docs', () => {
       .replace('wait=30', 'wait=0')
       .replace(/ -o \S+/, '')
       .replace(/^curl /, 'curl --silent --show-error --fail-with-body ')
-    const { stdout } = await promisify(execFile)('bash', ['-c', here], { env: environment })
+    const { stdout } = await promisify(execFile)('bash', ['-c', here], {
+      env: environment,
+      cwd: BUILD,
+    })
     expect(stdout).not.toBe('')
   })
 })

@@ -44,6 +44,10 @@ const operationsOf = async (http: HttpHandlers): Promise<Operation[]> =>
 /** The operations that take another credential, or none. */
 const WITHOUT_KEY = [
   'answerRun',
+  'putEventTypeOfInstallation',
+  'getEventTypeOfInstallation',
+  'deleteEventTypeOfInstallation',
+  'listEventTypesOfInstallation',
   'createProject',
   'listProjects',
   'getProject',
@@ -117,8 +121,11 @@ describe('each route that takes an API key', () => {
     const { http } = await openDoor()
     for (const { method, operationId, permissions } of await operationsOf(http)) {
       const [own, ...others] = permissions
+      const isOfTypes = own === 'project:types'
       const isOfPortals = own === 'project:portals'
-      const expected = isOfPortals ? ['project:admin'] : method === 'GET' ? ['project:read'] : []
+      const readers = isOfTypes ? ['project:webhooks', 'project:events'] : []
+      const ofGet = method === 'GET' ? [...readers, 'project:read'] : []
+      const expected = isOfPortals ? ['project:admin'] : ofGet
       expect([operationId, others]).toEqual([operationId, expected])
       const isErasure = operationId === 'eraseSession' || operationId === 'erasePrincipal'
       expect([operationId, own === 'project:erase']).toEqual([operationId, isErasure])

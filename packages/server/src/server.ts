@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
-import { isSessionToken, unless } from '@org/agent-messaging-core/host'
+import { errorIn, isSessionToken, unless } from '@org/agent-messaging-core/host'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import type { Console, PortalLook } from '@org/agent-messaging-console'
@@ -329,7 +329,11 @@ async function handler(
     isValidKey: async (key) => {
       const { authenticate, authenticateToken } = service.host
       const found = isSessionToken(key) ? authenticateToken({ token: key }) : authenticate({ key })
-      return (await found.catch(unless('unauthorized'))) !== undefined
+      // A platform key is valid, also where it needs a project.
+      const isValid = await found.catch(
+        (thrown) => errorIn(thrown).kind === 'project_required' || unless('unauthorized')(thrown),
+      )
+      return isValid !== undefined
     },
     isRunToken: service.host.isRunToken,
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),

@@ -33,9 +33,12 @@ it('the client has a method for every route of a project, except the callback of
     fetch,
     retries: 0,
   })
-  for (const call of Object.values(client).flatMap((calls) =>
-    Object.values(calls as Record<string, (...ids: string[]) => unknown>),
-  )) {
+  type Call = (...ids: string[]) => unknown
+  const callsIn = (group: object): Call[] =>
+    Object.values(group as Record<string, object | Call>).flatMap((one) =>
+      typeof one === 'function' ? (one as Call) : callsIn(one),
+    )
+  for (const call of callsIn(client)) {
     const given = call('-', '-') as Promise<unknown> | AsyncGenerator
     await ('then' in given ? given : given.next())
   }

@@ -218,7 +218,10 @@ describe('listen --forward', SLOWLY, () => {
     [['--events', 'order.*'], /--events needs --forward/],
     [['--forward', 'http://a.test', '--events', 'order'], /must be one of/],
     [['--forward', 'http://a.test', '--filter', '{"agent":"a"}'], /unknown fields: agent/],
-    [['--forward', 'http://a.test', '--filter', '{"metadata":[{"path":"a"}]}'], /equals or exists/],
+    [
+      ['--forward', 'http://a.test', '--filter', '{"metadata":[{"path":"a"}]}'],
+      /equals, exists, prefix/,
+    ],
     [['--forward', 'http://a.test', '--port', '1'], /cannot be used with/],
   ])('refuses %j', async (words, problem) => {
     const program = sandbox.cli(['listen', ...words])

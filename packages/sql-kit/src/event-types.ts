@@ -27,12 +27,12 @@ const get = sql<Ref, EventTypeRow>(
   (d) => `${select(d)} project_id = @projectId and name = @name ${d.lock('no key update')}`,
 )
 const find = sql<Names, EventTypeRow>(
-  (d) => `${select(d)} ${ofBoth} and ${d.oneOf('name', 'names')} order by name, project_id`,
+  (d) => `${select(d)} ${ofBoth} and ${d.oneOf('name', 'names')}`,
 )
 const list = sql<OfProject, ListedTypeRow>(
   ({ schema }) => `
     select ${selectList(LISTED_TYPE_COLUMNS)} from ${schema}event_types
-    where ${ofBoth} order by name, project_id`,
+    where ${ofBoth}`,
 )
 const count = countIn('event_types')
 const put = sql<EventTypeRow, EventTypeRow>(
@@ -47,6 +47,12 @@ const erase = sql<Ref, EventTypeRow>(
     delete from ${schema}event_types where project_id = @projectId and name = @name
     returning ${selectList(EVENT_TYPE_COLUMNS)}`,
 )
+
+const visible = <Row extends ListedTypeRow>(rows: readonly Row[]): Row[] =>
+  oncePerName(
+    rows.filter(({ projectId }) => projectId === INSTALLATION),
+    rows.filter(({ projectId }) => projectId !== INSTALLATION),
+  )
 
 export const eventTypeStore = ({ read, write }: Runner): EventTypeStore => ({
   put: write(function* (projectId = INSTALLATION, type, limit, audit) {
@@ -69,9 +75,9 @@ export const eventTypeStore = ({ read, write }: Runner): EventTypeStore => ({
     return true
   }),
   list: read(function* (projectId = INSTALLATION) {
-    return oncePerName(yield* all(list, { projectId })).map(toListedType)
+    return visible(yield* all(list, { projectId })).map(toListedType)
   }),
   find: read(function* (projectId = INSTALLATION, names) {
-    return oncePerName(yield* all(find, { projectId, names })).map(toEventType)
+    return visible(yield* all(find, { projectId, names })).map(toEventType)
   }),
 })

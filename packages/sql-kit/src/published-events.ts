@@ -29,7 +29,7 @@ export const eventsOfSession = sql<
     select seq from ${schema}events
     where agent_id = @agentId and project_id = @projectId
       and (session_id = @sessionId or @sessionId is null)
-    order by seq ${atMost('@limit')}`,
+    ${atMost('@limit')}`,
 )
 /** Locks in the order in which the record of attempts locks. */
 const deliveriesOf = sql<Seqs, RemovedDelivery & OpenDelivery & Sending>(

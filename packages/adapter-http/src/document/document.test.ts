@@ -221,10 +221,10 @@ describe('the document', () => {
     const unions = [...partsOf(document)].filter(([, part]) => 'discriminator' in part)
     expect(unions.map(([path]) => path.split('/').at(-1) ?? '').toSorted()).toEqual([
       'DefaultExecutionPrincipal',
-      'Event',
       'ExecutionPrincipal',
       'FailedAttempt',
       'Runtime',
+      'ServiceEvent',
       'StreamEvent',
     ])
     for (const [path, { oneOf, discriminator }] of unions) {

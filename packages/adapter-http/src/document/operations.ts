@@ -84,6 +84,7 @@ const answerObject = (
 const names: Record<string, string> = {
   agents: 'The id or the name of the agent.',
   'event-types': 'The name of the event type.',
+  events: 'The id of the event.',
   sessions: 'The `sessionId` of its messages.',
   principals: 'The `endUserId` of the end user.',
   projects: 'The id or the `externalId` of the project.',

@@ -25,7 +25,7 @@ export class WebhookRows {
     this.#hooks = db.prepare(`${select} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
     this.#subscribed = db
       .prepare<[string, string], number>(
-        'select distinct webhook_seq from subscriptions where project_id = ? and event in (select value from json_each(?))',
+        'select webhook_seq from subscriptions where project_id = ? and event in (select value from json_each(?))',
       )
       .pluck()
   }

@@ -70,6 +70,13 @@ export function eventTypeColumns(
   }
 }
 
-/** Leaves the first of the rows with a name, which are sorted by name and project. */
-export const oncePerName = <Row extends { readonly name: string }>(rows: readonly Row[]): Row[] =>
-  rows.filter(({ name }, index) => name !== rows[index - 1]?.name)
+/** Sorts the types by name, without those that a type of the installation hides. */
+export function oncePerName<Row extends { readonly name: string }>(
+  ofInstallation: readonly Row[],
+  ofProject: readonly Row[],
+): Row[] {
+  const hidden = new Set(ofInstallation.map(({ name }) => name))
+  return [...ofInstallation, ...ofProject.filter(({ name }) => !hidden.has(name))].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
+}

@@ -59,7 +59,6 @@ export class MemoryEventTypes implements Immediate<EventTypeStore> {
 
   #all(projectId: string | undefined): EventType[] {
     const own = projectId === undefined ? [] : [...this.#of(projectId).values()]
-    const rows = [...this.#of(INSTALLATION).values(), ...own]
-    return oncePerName(rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)))
+    return oncePerName([...this.#of(INSTALLATION).values()], own)
   }
 }

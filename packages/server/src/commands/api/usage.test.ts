@@ -87,8 +87,8 @@ it('the usage of agents is a CSV file, in which no name starts a formula', () =>
   const row = { ...sent, at: instant('02T00:00'), id: 'a', people: 9 }
   const lines = usageFile(statsOf(DAY_MS, sent, row), 'agent', { a: '=1+1' }).split('\r\n')
   expect(lines).toEqual([
-    'at,id,agent,people,messages,runs,answered,failed,cancelled,deliveries,delivered,exhausted,attempts,bytesIn,bytesOut,inputTokens,outputTokens,p50Ms,p95Ms',
-    "2030-01-02T00:00:00.000Z,a,'=1+1,9,3,0,2,1,0,0,0,0,0,0,0,4,0,,5000",
+    'at,id,agent,people,messages,events,runs,answered,failed,cancelled,deliveries,delivered,exhausted,attempts,bytesIn,bytesOut,inputTokens,outputTokens,p50Ms,p95Ms',
+    "2030-01-02T00:00:00.000Z,a,'=1+1,9,3,0,0,2,1,0,0,0,0,0,0,0,4,0,,5000",
   ])
   const { people: _, ...ofWebhook } = row
   expect(usageFile(statsOf(DAY_MS, sent, ofWebhook), 'webhook', {})).toMatch(

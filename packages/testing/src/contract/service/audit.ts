@@ -55,7 +55,7 @@ async function changeInput(
   await messages.ask({ ...heldBy(run), state, inputs: [INPUT], outgoing })
   await messages.changeInput({
     ...refTo(run.message),
-    ...{ inputId, now: NOW, outgoing, audit },
+    ...{ inputId, now: NOW, outgoing: scene.outgoing(anEvent(agent)), audit },
     state: { kind: 'queued', notBefore: NOW },
     inputs: [INPUT],
   })
