@@ -8,13 +8,14 @@ import {
   selectList,
   toEventType,
   toListedType,
+  type EventType,
   type EventTypeRow,
   type EventTypeStore,
   type ListedTypeRow,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import type { Dialect } from './dialect.js'
-import { all, one, run, sql, type Runner } from './operation.js'
+import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { countIn, lockProject, type OfProject } from './pages.js'
 
 type Ref = OfProject & { readonly name: string }
@@ -54,6 +55,15 @@ const visible = <Row extends ListedTypeRow>(rows: readonly Row[]): Row[] =>
     rows.filter(({ projectId }) => projectId !== INSTALLATION),
   )
 
+/** `EventTypeStore.find`. */
+export function* findEventTypes(
+  projectId: string | undefined,
+  names: readonly string[],
+): Operation<EventType[]> {
+  const asked = { projectId: projectId ?? INSTALLATION, names }
+  return visible(yield* all(find, asked)).map(toEventType)
+}
+
 export const eventTypeStore = ({ read, write }: Runner): EventTypeStore => ({
   put: write(function* (projectId = INSTALLATION, type, limit, audit) {
     const { name } = type
@@ -77,7 +87,5 @@ export const eventTypeStore = ({ read, write }: Runner): EventTypeStore => ({
   list: read(function* (projectId = INSTALLATION) {
     return visible(yield* all(list, { projectId })).map(toListedType)
   }),
-  find: read(function* (projectId = INSTALLATION, names) {
-    return visible(yield* all(find, { projectId, names })).map(toEventType)
-  }),
+  find: read(findEventTypes),
 })

@@ -18,7 +18,7 @@ export {
   principalMessages,
 } from './message-removals.js'
 export { eventListeners, positionAtSql } from './event-listeners.js'
-export { eventsOfSession, publishedEvents } from './published-events.js'
+export { eventsOfAgent, eventsOfSession, publishedEvents } from './published-events.js'
 export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {
@@ -63,7 +63,7 @@ export {
 } from './message-search.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'
-export { eventTypeStore } from './event-types.js'
+export { eventTypeStore, findEventTypes } from './event-types.js'
 export { portalStore } from './portals.js'
 export { countedRecovery, recoveryStore, unsettledRecoveries } from './recoveries.js'
 export { deliveryLists, testedWebhook } from './redelivery.js'

@@ -1,4 +1,5 @@
 import type { EventStore, SessionEvents, StoredEvent } from '@org/agent-messaging-core/storage'
+import { record } from './audit.js'
 import {
   advanceOrders,
   claimList,
@@ -13,7 +14,6 @@ import { lockEvents, removeEvents } from './event-removals.js'
 import { all, one, sql, type Operation, type Runner } from './operation.js'
 
 type Seqs = { readonly seqs: readonly number[] }
-type OfSession = { readonly sessionId?: string | null }
 type Ref = { readonly projectId: string; readonly id: string }
 
 const byId = sql<Ref, StoredEvent>(
@@ -21,16 +21,15 @@ const byId = sql<Ref, StoredEvent>(
     select id, name, body, created_at as "createdAt" from ${schema}events
     where id = @id and project_id = @projectId`,
 )
-export const eventsOfSession = sql<
-  Omit<SessionEvents, 'sessionId'> & OfSession,
-  { readonly seq: number }
->(
-  ({ schema }) => `
-    select seq from ${schema}events
-    where agent_id = @agentId and project_id = @projectId
-      and (session_id = @sessionId or @sessionId is null)
-    ${atMost('@limit')}`,
-)
+const eventsOf = (which: string) =>
+  sql<SessionEvents, { readonly seq: number }>(
+    ({ schema, plain }) => `
+      select seq from ${schema}events
+      where agent_id = @agentId ${which} and ${plain('project_id')} = @projectId
+      ${atMost('@limit')}`,
+  )
+export const eventsOfAgent = eventsOf('')
+export const eventsOfSession = eventsOf('and session_id = @sessionId')
 /** Locks in the order in which the record of attempts locks. */
 const deliveriesOf = sql<Seqs, RemovedDelivery & OpenDelivery & Sending>(
   (d) => `
@@ -40,7 +39,8 @@ const deliveriesOf = sql<Seqs, RemovedDelivery & OpenDelivery & Sending>(
 
 /** `EventStore.eraseOf`. */
 function* eraseOf(step: SessionEvents): Operation<number> {
-  const found = yield* all(eventsOfSession, { sessionId: null, ...step })
+  const statement = step.sessionId === undefined ? eventsOfAgent : eventsOfSession
+  const found = yield* all(statement, step)
   const seqs = found.map(({ seq }) => seq)
   if (seqs.length === 0) return 0
   const deliveries = yield* all(deliveriesOf, { seqs })
@@ -49,6 +49,7 @@ function* eraseOf(step: SessionEvents): Operation<number> {
   yield* advanceOrders(deliveries, step.now)
   yield* lockEvents(seqs)
   yield* removeEvents(seqs)
+  yield* record(step.audit)
   return seqs.length
 }
 

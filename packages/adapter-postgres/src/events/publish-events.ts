@@ -1,11 +1,13 @@
 import {
+  countOfPublish,
   decidePublish,
-  eventsThatFit,
+  MOST_DELIVERIES,
   ofRequest,
   type EventStore,
   type Publication,
   type PublishOutcome,
   type SameId,
+  type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { codeOf } from '../database/errors.js'
 import type { Gateway, Queries } from '../database/gateway.js'
@@ -19,12 +21,19 @@ import {
   type Receivers,
   topicsOf,
 } from '../webhooks/receivers.js'
-import { eventRows, fanOutTo, notWaiting } from './fan-out.js'
+import { eventRows, type FanOut, fanOutTo, notWaiting } from './fan-out.js'
 
 type Found = {
   /** The publication. Null in a row that is about all. */
   readonly place: number | null
-  readonly kind: 'changed' | 'revoked' | 'same_id' | 'same_request' | 'published' | 'waiting'
+  readonly kind:
+    | 'changed'
+    | 'revoked'
+    | 'same_id'
+    | 'same_request'
+    | 'too_large'
+    | 'published'
+    | 'waiting'
   readonly id: string | null
   readonly fingerprint: string | null
   readonly waiting: readonly string[] | null
@@ -45,6 +54,7 @@ export function publisher({ grouped }: Gateway): EventStore['publish'] {
   const group = (maxBatchSize: number) =>
     grouped<Publication, PublishOutcome>({
       keyOf: ({ projectId, outgoing }) => `${projectId} ${outgoing.events[0]?.id}`,
+      lockOf: ({ projectId, outgoing }) => lockOf(projectId, outgoing.events[0]),
       maxBatchSize,
       flush: (db, all) => withoutRace(() => publishAll(db, all, receivers)),
     })
@@ -52,6 +62,12 @@ export function publisher({ grouped }: Gateway): EventStore['publish'] {
   const batches = group(2)
   return (publication) => (publication.outgoing.events.length === 1 ? single : batches)(publication)
 }
+
+/** A transaction of a host can hold the order of a session for long. */
+const lockOf = (projectId: string, event: WebhookEvent | undefined): string =>
+  event?.sessionId === undefined
+    ? `${projectId} ${event?.id}`
+    : `${projectId} ${event.agentId ?? ''} ${event.sessionId}`
 
 const UNIQUE_VIOLATION = '23505'
 
@@ -79,6 +95,15 @@ export async function publishAll(
 
 type Known = { readonly receivers: Receivers; readonly mustMatch: boolean }
 
+type Part = FanOut & { readonly isTooLarge: boolean }
+
+function partOf({ outgoing, request }: Publication, receivers: Receivers): Part {
+  const marked = { ...outgoing, events: ofRequest(outgoing.events, request) }
+  const part = fanOutTo(marked, receivers, NO_HOOKS)
+  const count = part.events.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
+  return { ...part, isTooLarge: part.events.length > 1 && count > MOST_DELIVERIES }
+}
+
 /** Returns undefined if a webhook has changed. Then nothing is written. */
 async function publishTo(
   db: Queries,
@@ -86,24 +111,11 @@ async function publishTo(
   known: Known,
 ): Promise<PublishOutcome[] | undefined> {
   const { receivers, mustMatch } = known
-  const parts = all.map(({ outgoing, request }) => {
-    const marked = { ...outgoing, events: ofRequest(outgoing.events, request) }
-    const fannedOut = fanOutTo(marked, receivers, NO_HOOKS)
-    const { events } = fannedOut
-    const fits =
-      events.length === 1 ? 1 : eventsThatFit(events.map(({ deliveries }) => deliveries.length))
-    return { ...fannedOut, fits, isRefused: fits < events.length }
-  })
-  const rows = parts.flatMap(({ events, isRefused }, at) => {
+  const parts = all.map((publication) => partOf(publication, receivers))
+  const rows = parts.flatMap(({ events, isTooLarge }, at) => {
     const { apiKeyId, request } = all[at] as Publication
-    return isRefused
-      ? []
-      : eventRows(events).map((row) => ({
-          place: at + 1,
-          ...row,
-          apiKeyId,
-          askedKey: request?.key,
-        }))
+    const of = { place: at + 1, apiKeyId, askedKey: request?.key, isTooLarge }
+    return eventRows(events).map((row) => ({ ...row, ...of }))
   })
   const topics = mustMatch ? [...receivers.values()] : []
   const found = await publishCall(
@@ -112,36 +124,37 @@ async function publishTo(
       events: jsonRows(rows),
       topics: jsonRows(topics.map((topic) => ({ ...askedFor(topic), version: topic.version }))),
     },
-    all,
+    all.map(({ outgoing }) => ({ count: countOfPublish(outgoing.events) })),
   )
   if (found[0]?.kind === 'changed') return undefined
   const waiting = new Set(found.at(-1)?.waiting)
   const results: PublishOutcome[] = []
   for (const [at, publication] of all.entries()) {
     const own = found.filter(({ place }) => place === at + 1)
-    const { claims, fits, isRefused } = parts[at] as (typeof parts)[number]
-    if (isRefused) results.push({ kind: 'too_many_deliveries', fits })
-    else if (own[0]?.kind === 'published')
-      results.push({ kind: 'published', ...notWaiting(claims, waiting) })
-    else results.push(await decided(db, publication, own, known))
+    const part = parts[at] as Part
+    if (own[0]?.kind === 'published') {
+      const { length } = part.events
+      results.push({ kind: 'published', events: length, ...notWaiting(part.claims, waiting) })
+    } else results.push(await decided(db, publication, { own, part, known }))
   }
   return results
 }
 
-/** Decides about a publication whose key is revoked, or of which something is stored already. */
+type Looked = { readonly own: readonly Found[]; readonly part: Part; readonly known: Known }
+
+/** Decides about a publication that the statement did not insert. */
 async function decided(
   db: Queries,
   publication: Publication,
-  found: readonly Found[],
-  known: Known,
+  { own, part, known }: Looked,
 ): Promise<PublishOutcome> {
-  if (found.some(({ kind }) => kind === 'revoked')) return { kind: 'key_revoked' }
+  if (own.some(({ kind }) => kind === 'revoked')) return { kind: 'key_revoked' }
   const { outgoing, request } = publication
-  const sameIds = found.filter(({ kind }) => kind === 'same_id') as (Found & SameId)[]
-  const stored = found.find(({ kind }) => kind === 'same_request')?.fingerprint ?? undefined
-  const decision = decidePublish(outgoing.events, sameIds, {
-    ...(request && { asked: request }),
-    stored,
+  const decision = decidePublish(outgoing.events, {
+    sameIds: own.filter(({ kind }) => kind === 'same_id') as (Found & SameId)[],
+    asked: request,
+    stored: own.find(({ kind }) => kind === 'same_request')?.fingerprint ?? undefined,
+    deliveriesOf: (_, at) => part.events[at]?.deliveries.length ?? 0,
   })
   if (decision.kind !== 'new') return decision
   const rest = { ...publication, outgoing: { ...outgoing, events: decision.events } }

@@ -1,12 +1,14 @@
 import type { Invalid, Unavailable } from '@org/agent-messaging-core'
 import { failure, success, type PortResult } from '@org/agent-messaging-core/runtime'
 import type { HostTransaction } from '@org/agent-messaging-core/storage'
+import { findEventTypes } from '@org/agent-messaging-sql-kit'
 import type { EventEmitter } from 'node:events'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgents } from '../agents/agents.js'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
 import { queriesOn } from '../database/gateway.js'
+import { perform } from '../database/operations.js'
 import { codeOf, unavailableBecause } from '../database/errors.js'
 import { retried } from '../database/retry.js'
 import { publishAll, withoutRace } from '../events/publish-events.js'
@@ -47,6 +49,9 @@ export function inTransaction(client: ClientBase): HostTransaction {
             return published
           }),
         ),
+    },
+    eventTypes: {
+      find: (projectId, names) => stored(() => perform(db, findEventTypes, projectId, names)),
     },
     onEnd: (hear) => void hearersOf(client)?.add(hear),
   }

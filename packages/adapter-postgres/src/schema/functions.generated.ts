@@ -374,10 +374,11 @@ begin
   end if;
   for found in
     select g.place, case when k.id is null then 'revoked'
-        when r.seq is not null then 'same_request' else 'same_id' end as kind,
+        when r.seq is not null then 'same_request' when e.seq is not null then 'same_id'
+        else 'too_large' end as kind,
       g.id, coalesce(r.request_fingerprint, e.fingerprint) as fingerprint
     from jsonb_to_recordset(events) as g (place bigint, "projectId" text, id text,
-        "apiKeyId" text, "askedKey" text)
+        "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
       left join lateral (select a.id from agent_messaging.api_keys a
         where a.id = any(array[g."apiKeyId"]) and a.revoked_at is null
         union all select '' where g."apiKeyId" is null) k on true
@@ -386,7 +387,7 @@ begin
           and o.project_id = g."projectId" limit 1) r on true
       left join lateral (select * from agent_messaging.events o
         where o.id = any(array[g.id]) and o.project_id = g."projectId" limit 1) e on true
-    where k.id is null or r.seq is not null or e.seq is not null
+    where k.id is null or r.seq is not null or e.seq is not null or g."isTooLarge"
   loop
     refused := refused || found.place;
     return query select found.place, found.kind, found.id, found.fingerprint, null::text[];

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import {
+  countOfPublish,
   decidePublish,
-  eventsThatFit,
   type Publication,
   type PublishOutcome,
   type SameId,
@@ -33,22 +33,17 @@ export function publishing(
     )
     .pluck()
 
-  return ({ projectId, outgoing, request, apiKeyId, count }) => {
+  return ({ projectId, outgoing, request, apiKeyId }) => {
     if (apiKeyId !== undefined && !isKeyValid.get(apiKeyId)) return { kind: 'key_revoked' }
-    const decided = decidePublish(
-      outgoing.events,
-      outgoing.events.flatMap(({ id }) => byId.get(id, projectId) ?? []),
-      {
-        ...(request && { asked: request, stored: byRequest.get(request.key, projectId) }),
-      },
-    )
+    const decided = decidePublish(outgoing.events, {
+      sameIds: outgoing.events.flatMap(({ id }) => byId.get(id, projectId) ?? []),
+      asked: request,
+      stored: request && byRequest.get(request.key, projectId),
+      deliveriesOf: (event) => receiversOf(webhooks, event).length,
+    })
     if (decided.kind !== 'new') return decided
     const { events } = decided
-    if (events.length > 1) {
-      const fits = eventsThatFit(events.map((event) => receiversOf(webhooks, event).length))
-      if (fits < events.length) return { kind: 'too_many_deliveries', fits }
-    }
-    counts.add(count)
-    return { kind: 'published', ...fanOut({ ...outgoing, events }) }
+    counts.add(countOfPublish(events))
+    return { kind: 'published', events: events.length, ...fanOut({ ...outgoing, events }) }
   }
 }

@@ -50,7 +50,10 @@ export const eraseSession =
       const remove = () => chain(d.storage.messages.erase({ ...session, audit }))
       const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
       if (erased === 'busy') return fail('session_busy')
-      const events = yield* erasePublished(d, session)
+      const events = yield* erasePublished(d, {
+        ...session,
+        ...(erased === undefined && { audit }),
+      })
       if (erased === undefined && events === 0) return fail('session_not_found')
       d.waitingRoom.dismiss(
         (message) => message.agentId === agentId && message.sessionId === sessionId,

@@ -1,6 +1,5 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import { parseTrace, type TraceContext } from '../domain/messages/trace.js'
-import { countOfPublish } from '../domain/operations/counts.js'
 import { fail } from '../domain/values/fail.js'
 import type { IdempotencyMismatch } from '../domain/values/idempotency.js'
 import { broken, invalid, type Invalid, type Rule } from '../domain/values/input-rules.js'
@@ -118,23 +117,31 @@ async function publish(
 /** Checks the events, and that their agents exist. */
 async function problemOf(
   d: Publishing,
-  { projectId, idempotencyKey }: Publisher,
+  { projectId, idempotencyKey, transaction }: Publisher,
   given: readonly NewEvent[],
   pathOf: (at: number) => string,
 ): Promise<Result<void, Invalid | Unavailable>> {
   const { limits } = d.policy
-  const problem =
-    given.map((event, at) => broken(eventRules(event, limits, pathOf(at)))).find(Boolean) ??
-    broken({ 'Idempotency-Key': keyRule(idempotencyKey, limits), ...sameIdRules(given, pathOf) })
+  const rules = given.map((event, at) => eventRules(event, limits, pathOf(at)))
+  const problem = broken(
+    Object.assign(
+      { 'Idempotency-Key': keyRule(idempotencyKey, limits) },
+      ...rules,
+      sameIdRules(given, pathOf),
+    ) as Record<string, Rule>,
+  )
   if (problem) return problem
+  // A host's transaction reads on its own connection: the pool of the host can be used up.
+  const stores = transaction ?? d.storage
+  const unknown: Record<string, Rule> = {}
   for (const [at, { agentId }] of given.entries()) {
     if (agentId === undefined) continue
-    const agent = await d.storage.agents.get(projectId, agentId)
+    const agent = await stores.agents.get(projectId, agentId)
     if (!agent.ok) return err(agent.error)
     if (agent.value?.id !== agentId)
-      return invalid(`${pathOf(at)}agentId`, 'must be the id of an agent of this project')
+      unknown[`${pathOf(at)}agentId`] = 'must be the id of an agent of this project'
   }
-  return d.knownTypes.check(projectId, given, pathOf)
+  return broken(unknown) ?? d.knownTypes.check(projectId, given, pathOf, stores.eventTypes)
 }
 
 function sameIdRules(given: readonly NewEvent[], pathOf: (at: number) => string) {
@@ -184,7 +191,7 @@ async function commit(
   d.telemetry.record({
     name: 'event.published',
     projectId,
-    events: isNew ? outgoing.events.length : 0,
+    events: isNew ? stored.events : 0,
     ...(!isNew && { refused: stored.kind }),
   })
   return ok({ ids: outgoing.events.map(({ id }) => id), stored })
@@ -200,9 +207,9 @@ function publicationOf(
 ) {
   const now = d.clock.now()
   const serviceUrl = d.publicUrl?.()
-  const contents = key === undefined ? [] : given.map((event) => [event.id, contentOf(event)])
+  const request = key === undefined ? undefined : { key, fingerprint: fingerprintOf(d, given) }
   const events = given.map((event, at) => {
-    const { id = key === undefined ? d.ids.next() : idOfPlace(d, [projectId, key, at]) } = event
+    const { id = request ? idOfPlace(d, [projectId, request, at]) : d.ids.next() } = event
     const fingerprint = event.id === undefined ? undefined : d.crypto.sha256(contentOf(event))
     return {
       ...publishedEvent(event, {
@@ -218,16 +225,16 @@ function publicationOf(
   return {
     projectId,
     outgoing: { events, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) },
-    ...(key !== undefined && {
-      request: { key, fingerprint: d.crypto.sha256(JSON.stringify(contents)) },
-    }),
+    ...(request && { request }),
     ...(sentBy?.isRecalled && { apiKeyId: sentBy.id }),
-    count: countOfPublish(projectId, events, now),
   } satisfies Publication
 }
 
-/** A repeated request gives its events the same ids. */
-function idOfPlace({ crypto }: Pick<Platform, 'crypto'>, place: readonly (string | number)[]) {
+const fingerprintOf = ({ crypto }: Pick<Platform, 'crypto'>, given: readonly NewEvent[]): string =>
+  crypto.sha256(JSON.stringify(given.map((event) => [event.id, contentOf(event)])))
+
+/** A repeated request gives its events the same ids. Another request has other ids. */
+function idOfPlace({ crypto }: Pick<Platform, 'crypto'>, place: readonly unknown[]): string {
   const hex = crypto.sha256(JSON.stringify(place))
   return [
     hex.slice(0, 8),

@@ -1,8 +1,7 @@
 import type { Instant } from '../domain/values/instant.js'
-import type { Count } from '../domain/operations/counts.js'
 import type { PublishRequest, WebhookEvent } from '../domain/webhooks/event.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
-import type { PrincipalStep, Stored } from './stored.js'
+import type { Audited, PrincipalStep, Stored } from './stored.js'
 
 /**
  * The log of a project's events. The commit of an event adds it to the log, with or without a
@@ -84,23 +83,21 @@ export type Publication = {
   readonly request?: PublishRequest
   /** The key that publishes, if it was read earlier. Nothing is stored if it is revoked now. */
   readonly apiKeyId?: string
-  /** Appended in the commit, if an event is new. */
-  readonly count?: Count
 }
 
 /**
- * `mismatch`: other events have these ids, or, without ids, another request had the key. `fits`: of
+ * `published`: `events` were new, and are counted as `countOfPublish` says. `mismatch`: other events have these ids, or, without ids, another request had the key. `fits`: of
  * the events, so many make few enough deliveries.
  */
 export type PublishOutcome =
-  | ({ readonly kind: 'published' } & ClaimedDeliveries)
+  | ({ readonly kind: 'published'; readonly events: number } & ClaimedDeliveries)
   | { readonly kind: 'replayed' | 'key_revoked' }
   | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
   | { readonly kind: 'too_many_deliveries'; readonly fits: number }
 
 export type StoredEvent = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'>
 
-export type SessionEvents = {
+export type SessionEvents = Audited & {
   readonly projectId: string
   readonly agentId: string
   /** Absent: of all sessions. */

@@ -75,8 +75,11 @@ export type AcceptStores = {
   readonly messages: { accept: OrInvalid<MessageStore['accept']> }
 }
 
-/** The store method that publishes, in the same places. */
-export type PublishStore = { readonly events: { publish: OrInvalid<EventStore['publish']> } }
+/** The store methods that publish, in the same places. */
+export type PublishStore = {
+  readonly events: { publish: OrInvalid<EventStore['publish']> }
+  readonly eventTypes: { find: OrInvalid<EventTypeStore['find']> }
+}
 
 /** An open transaction of a host. */
 export type HostTransaction = AcceptStores &

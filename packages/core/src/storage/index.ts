@@ -76,6 +76,7 @@ export {
   rowsOfCounts,
   rowsOfPeople,
   startOf,
+  countOfPublish,
   sumOfCounts,
   withPeople,
   type Count,
@@ -105,7 +106,6 @@ export { freezeEvent, type PublishRequest, type WebhookEvent } from '../domain/w
 export { isForEndUser, type OfPerson } from '../domain/webhooks/event-person.js'
 export {
   decidePublish,
-  eventsThatFit,
   MOST_DELIVERIES,
   ofRequest,
   publishedEvent,

@@ -11,9 +11,11 @@ export const erasePublished = (
   of: Omit<SessionEvents, 'limit' | 'now'>,
 ) =>
   safeTry(async function* () {
+    const { audit, ...events } = of
     let sum = 0
     for (;;) {
-      const step = { ...of, limit: STEP, now: clock.now() }
+      const first = sum === 0 && audit ? { audit } : {}
+      const step = { ...events, ...first, limit: STEP, now: clock.now() }
       const erased = yield* chain(storage.events.eraseOf(step))
       sum += erased
       if (erased < STEP) break

@@ -2,6 +2,7 @@ import { err, ok, type Result } from 'neverthrow'
 import type { Invalid } from '../domain/values/input-rules.js'
 import { Recent } from '../domain/values/recent.js'
 import { typeIssues, type EventType, type TypedData } from '../domain/webhooks/event-type.js'
+import type { HostTransaction } from '../ports/storage.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 
@@ -33,16 +34,17 @@ export class KnownTypes {
     projectId: string,
     events: readonly TypedData[],
     within: (index: number) => string = () => '',
+    store: HostTransaction['eventTypes'] = this.#platform.storage.eventTypes,
   ): Promise<Result<void, Invalid | Unavailable>> {
     if (!this.#platform.policy.strictEventTypes) return ok(undefined)
-    const types = await this.#read(projectId, new Set(events.map(({ type }) => type)))
+    const types = await this.#read(projectId, new Set(events.map(({ type }) => type)), store)
     if (types.isErr()) return err(types.error)
     const issues = typeIssues(events, types.value, within)
     return issues.length === 0 ? ok(undefined) : err({ kind: 'invalid', issues })
   }
 
-  async #read(projectId: string, names: ReadonlySet<string>) {
-    const { clock, storage } = this.#platform
+  async #read(projectId: string, names: ReadonlySet<string>, store: HostTransaction['eventTypes']) {
+    const { clock } = this.#platform
     const elapsed = clock.elapsed()
     const types = new Map<string, EventType | undefined>()
     for (const name of names) {
@@ -51,7 +53,7 @@ export class KnownTypes {
     }
     const unknown = [...names].filter((name) => !types.has(name))
     if (unknown.length === 0) return ok(types)
-    const found = await storage.eventTypes.find(projectId, unknown)
+    const found = await store.find(projectId, unknown)
     if (!found.ok) return err(found.error)
     for (const name of unknown) {
       const type = found.value.find((one) => one.name === name)

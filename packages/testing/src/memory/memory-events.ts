@@ -1,6 +1,6 @@
 import {
+  countOfPublish,
   decidePublish,
-  eventsThatFit,
   isForEndUser,
   type WebhookEvent,
   isAnotherEvent,
@@ -43,7 +43,7 @@ export class MemoryEvents implements Immediate<EventStore> {
     this.#memory = memory
   }
 
-  publish({ projectId, outgoing, request, apiKeyId, count }: Publication): PublishOutcome {
+  publish({ projectId, outgoing, request, apiKeyId }: Publication): PublishOutcome {
     const { apiKeys } = this.#memory
     const key = apiKeys.get(apiKeyId ?? '')?.key
     if (apiKeyId !== undefined && (!key || key.revokedAt !== undefined))
@@ -54,16 +54,20 @@ export class MemoryEvents implements Immediate<EventStore> {
       .filter(({ id }) => ids.has(id))
       .map(({ id, published }) => ({ id, fingerprint: published?.fingerprint ?? null }))
     const same = all.find(({ published }) => published?.request?.key === request?.key && request)
-    const decided = decidePublish(outgoing.events, sameIds, {
-      ...(request && { asked: request }),
+    const decided = decidePublish(outgoing.events, {
+      sameIds,
+      asked: request,
       stored: same?.published?.request?.fingerprint,
+      deliveriesOf: (event) => receiversOf(this.#memory, event).length,
     })
     if (decided.kind !== 'new') return decided
     const { events } = decided
-    const fits = eventsThatFit(events.map((event) => receiversOf(this.#memory, event).length))
-    if (events.length > 1 && fits < events.length) return { kind: 'too_many_deliveries', fits }
-    appendCount(this.#memory, count)
-    return { kind: 'published', ...publish(this.#memory, { ...outgoing, events }) }
+    appendCount(this.#memory, countOfPublish(events))
+    return {
+      kind: 'published',
+      events: events.length,
+      ...publish(this.#memory, { ...outgoing, events }),
+    }
   }
 
   get(projectId: string, id: string): StoredEvent | undefined {
@@ -71,7 +75,7 @@ export class MemoryEvents implements Immediate<EventStore> {
     return found && { id, name: found.name, body: found.body, createdAt: found.createdAt }
   }
 
-  eraseOf({ projectId, agentId, sessionId, limit, now }: SessionEvents): number {
+  eraseOf({ projectId, agentId, sessionId, limit, now, audit }: SessionEvents): number {
     const found = this.#ofProject(projectId)
       .filter(
         (event) =>
@@ -87,6 +91,7 @@ export class MemoryEvents implements Immediate<EventStore> {
     for (const { id } of deliveries) removeDelivery(this.#memory, id)
     for (const event of found) removeEvent(this.#memory, event)
     for (const delivery of deliveries) advanceOrder(this.#memory, delivery, now)
+    recorded(this.#memory, audit, found.length > 0)
     return found.length
   }
 

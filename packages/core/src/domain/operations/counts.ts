@@ -93,11 +93,14 @@ export const countOfMessage = (
   return { projectId, subject: 'agent', id: agentId, at, counts: { messages: 1, bytesIn } }
 }
 
-export const countOfPublish = (
-  projectId: string,
-  events: readonly { readonly body: string }[],
-  at: Instant,
-): Count => {
+type PublishedText = {
+  readonly projectId: string
+  readonly body: string
+  readonly createdAt: Instant
+}
+
+export const countOfPublish = (events: readonly PublishedText[]): Count => {
+  const [{ projectId, createdAt: at } = { projectId: '', createdAt: 0 }] = events
   const bytesIn = events.reduce((sum, { body }) => sum + bytesOf(body), 0)
   return { projectId, subject: 'project', id: '', at, counts: { events: events.length, bytesIn } }
 }

@@ -37,6 +37,9 @@ export function jsonProblem(value: unknown, maxDepth: number): string | undefine
     return Number.isFinite(value) ? undefined : 'holds a number out of range'
   if (typeof value !== 'object') return `holds a ${typeof value}, which JSON has not`
   if (maxDepth === 0) return 'is nested too deeply'
+  // Such as a Date, whose text is not the value that was checked.
+  if ('toJSON' in value && typeof value.toJSON === 'function')
+    return 'holds an object with toJSON, which JSON has not'
   for (const [key, inner] of Object.entries(value)) {
     const problem = isStorableText(key)
       ? jsonProblem(inner, maxDepth - 1)

@@ -4,16 +4,17 @@ import { orderKeyOf } from './delivery-order.js'
 const ordered = { id: 'w', ordering: 'session' } as const
 
 describe('the order key of a delivery', () => {
-  it('has the webhook, the agent and the session', () => {
-    expect(orderKeyOf(ordered, { agentId: 'a', sessionId: 's' })).toBe('w a s')
+  it('has the webhook, the session, and the agent or else the project', () => {
+    expect(orderKeyOf(ordered, { projectId: 'p', agentId: 'a', sessionId: 's' })).toBe('w a s')
+    expect(orderKeyOf(ordered, { projectId: 'p', sessionId: 's' })).toBe('w p s')
   })
   it.for([
     [
       { id: 'w', ordering: 'none' },
-      { agentId: 'a', sessionId: 's' },
+      { projectId: 'p', agentId: 'a', sessionId: 's' },
     ],
-    [ordered, { agentId: 'a' }],
-    [ordered, {}],
+    [ordered, { projectId: 'p', agentId: 'a' }],
+    [ordered, { projectId: 'p' }],
   ] as const)('is absent for %j and %j', ([webhook, event]) => {
     expect(orderKeyOf(webhook, event)).toBeUndefined()
   })

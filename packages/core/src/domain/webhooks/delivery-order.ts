@@ -7,8 +7,8 @@ import type { Webhook } from './webhook.js'
  */
 export const orderKeyOf = (
   { id, ordering }: Pick<Webhook, 'id' | 'ordering'>,
-  { agentId, sessionId }: Pick<WebhookEvent, 'agentId' | 'sessionId'>,
+  { projectId, agentId, sessionId }: Pick<WebhookEvent, 'projectId' | 'agentId' | 'sessionId'>,
 ): string | undefined =>
   ordering === 'session' && sessionId !== undefined
-    ? `${id} ${agentId ?? ''} ${sessionId}`
+    ? `${id} ${agentId ?? projectId} ${sessionId}`
     : undefined

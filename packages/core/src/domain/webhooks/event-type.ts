@@ -130,10 +130,11 @@ export function dataIssue(
   schema: JsonObject | undefined,
   data: JsonObject,
   path: string,
+  steps = LIMITS.steps,
 ): Issue | undefined {
   if (!schema) return undefined
   const { nodes } = shapeOf(schema, LIMITS.schemaNodes)
-  const limits = { ...LIMITS, values: Math.floor(MAX_WORK / nodes) }
+  const limits = { ...LIMITS, steps, values: Math.floor(MAX_WORK / nodes) }
   const message = sizeProblem(data, limits)
   if (message !== undefined) return { path, message }
   const { problem, at = [] } = checkValue(schema, data, limits)
@@ -142,7 +143,7 @@ export function dataIssue(
 
 /**
  * Returns what is wrong with events where only the types of the catalogue are allowed. `within`
- * gives the path of an event in its request, with a dot.
+ * gives the path of an event in its request, with a dot. The events of a request share the steps.
  */
 export const typeIssues = (
   events: readonly TypedData[],
@@ -152,7 +153,7 @@ export const typeIssues = (
   events.flatMap(({ type, data }, index) => {
     const known = types.get(type)
     const issue = known
-      ? dataIssue(known.schema, data, `${within(index)}data`)
+      ? dataIssue(known.schema, data, `${within(index)}data`, LIMITS.steps / events.length)
       : { path: `${within(index)}type`, message: 'is not in the catalogue of event types' }
     return issue ?? []
   })

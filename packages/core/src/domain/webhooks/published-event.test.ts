@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '../values/limits.js'
+import type { WebhookEvent } from './event.js'
 import { isForEndUser } from './event-person.js'
 import {
   contentOf,
   decidePublish,
   eventRules,
-  eventsThatFit,
   ofRequest,
   publishedEvent,
   type NewEvent,
@@ -32,6 +32,9 @@ describe('an event to publish', () => {
     [{ data: { a: Infinity } }, 'data', 'holds a number out of range'],
     [{ data: { a: 'x'.repeat(65_536) } }, 'data', 'must have at most 65536 characters as JSON'],
     [{ id: 7 }, 'id', 'must be a non-empty string'],
+    [{ id: '.' }, 'id', 'must not be . or ..'],
+    [{ id: '..' }, 'id', 'must not be . or ..'],
+    [{ data: { at: new Date(0) } }, 'data', 'holds an object with toJSON, which JSON has not'],
     [{ endUserId: '' }, 'endUserId', 'must be a non-empty string'],
     [{ agentId: 'clerk' }, 'agentId', 'must be a UUID'],
     [{ sessionId: '' }, 'sessionId', 'must be a non-empty string'],
@@ -113,10 +116,12 @@ describe('a request to publish', () => {
   const named = publishedEvent(NEW, { ...born, fingerprint: 'f' })
   const plain = publishedEvent(NEW, { ...born, id: 'e-2' })
   const asked = { key: 'k', fingerprint: 'r' }
+  const NOTHING = { sameIds: [], asked: undefined, stored: undefined, deliveriesOf: () => 1 }
 
   it('is new, and its first event remembers its key', () => {
-    expect(decidePublish([named, plain], [], {})).toEqual({ kind: 'new', events: [named, plain] })
-    expect(decidePublish([named, plain], [], { asked })).toEqual({
+    const events = [named, plain]
+    expect(decidePublish(events, NOTHING)).toEqual({ kind: 'new', events })
+    expect(decidePublish(events, { ...NOTHING, asked })).toEqual({
       kind: 'new',
       events: [{ ...named, published: { fingerprint: 'f', request: asked } }, plain],
     })
@@ -124,27 +129,31 @@ describe('a request to publish', () => {
   })
 
   it('is a repetition, new in part, or something else', () => {
-    const same = { id: 'e-1', fingerprint: 'f' }
-    expect(decidePublish([named], [same], {})).toEqual({ kind: 'replayed' })
-    expect(decidePublish([plain], [{ id: 'e-2', fingerprint: null }], {})).toEqual({
-      kind: 'replayed',
-    })
-    expect(decidePublish([named, plain], [same], {})).toEqual({ kind: 'new', events: [plain] })
-    const other = { id: 'e-1', fingerprint: null }
-    expect(decidePublish([named, plain], [other], {})).toEqual({ kind: 'mismatch', ids: ['e-1'] })
+    const decide = (events: readonly WebhookEvent[], id: string, fingerprint: string | null) =>
+      decidePublish(events, { ...NOTHING, sameIds: [{ id, fingerprint }] })
+    expect(decide([named], 'e-1', 'f')).toEqual({ kind: 'replayed' })
+    expect(decide([plain], 'e-2', null)).toEqual({ kind: 'replayed' })
+    expect(decide([named, plain], 'e-1', 'f')).toEqual({ kind: 'new', events: [plain] })
+    expect(decide([named, plain], 'e-1', null)).toEqual({ kind: 'mismatch', ids: ['e-1'] })
   })
 
   it('is decided by its key alone, if the key is known', () => {
-    expect(decidePublish([named], [], { asked, stored: 'r' })).toEqual({ kind: 'replayed' })
-    expect(decidePublish([named], [], { asked, stored: 'x' })).toEqual({
-      kind: 'mismatch',
-      ids: [],
-    })
+    const known = { ...NOTHING, asked }
+    expect(decidePublish([named], { ...known, stored: 'r' })).toEqual({ kind: 'replayed' })
+    expect(decidePublish([named], { ...known, stored: 'x' })).toEqual({ kind: 'mismatch', ids: [] })
   })
 
-  it('makes 2,000 deliveries at most', () => {
-    expect(eventsThatFit([])).toBe(0)
-    expect(eventsThatFit([1_000, 1_000])).toBe(2)
-    expect(eventsThatFit([1_000, 1_000, 1, 5])).toBe(2)
+  it('makes 2,000 deliveries at most, without those of events that are stored', () => {
+    const events = ['a', 'b', 'c', 'd'].map((id) => publishedEvent(NEW, { ...born, id }))
+    const many = { ...NOTHING, deliveriesOf: () => 1_000 }
+    expect(decidePublish(events, many)).toEqual({ kind: 'too_many_deliveries', fits: 2 })
+    const sameIds = [{ id: 'a', fingerprint: null }]
+    expect(decidePublish(events, { ...many, sameIds })).toEqual({
+      kind: 'too_many_deliveries',
+      fits: 3,
+    })
+    expect(decidePublish(events.slice(0, 3), { ...many, sameIds })).toMatchObject({ kind: 'new' })
+    const one = { ...NOTHING, deliveriesOf: () => 3_000 }
+    expect(decidePublish([plain], one)).toMatchObject({ kind: 'new' })
   })
 })

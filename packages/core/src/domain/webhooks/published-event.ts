@@ -53,7 +53,7 @@ export const eventRules = (
 ): Record<string, Rule> => ({
   [`${within}type`]: eventTypeRule(type),
   [`${within}data`]: dataRule(data, limits),
-  [`${within}id`]: optional(id, (value) => textRule(value, MAX_EVENT_ID)),
+  [`${within}id`]: optional(id, idRule),
   [`${within}endUserId`]: optional(endUserId, (value) => textRule(value, MAX_END_USER_ID)),
   [`${within}agentId`]: optional(agentId, (value) =>
     typeof value === 'string' && isUuid(value) ? undefined : 'must be a UUID',
@@ -62,6 +62,10 @@ export const eventRules = (
   [`${within}metadata`]: metadataRule(metadata, limits),
   ...takenRules({ data, agentId, sessionId, metadata }, within),
 })
+
+/** A URL cannot have such a segment. */
+const idRule = (id: unknown): Rule =>
+  id === '.' || id === '..' ? 'must not be . or ..' : textRule(id, MAX_EVENT_ID)
 
 function dataRule(data: unknown, { messageLength, metadataDepth }: Limits): Rule {
   if (!isJsonObject(data)) return data === undefined ? 'is required' : 'must be an object'
@@ -149,16 +153,25 @@ export type SameId = { readonly id: string; readonly fingerprint: string | null 
 export type DecidedPublish =
   | { readonly kind: 'replayed' }
   | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
+  | { readonly kind: 'too_many_deliveries'; readonly fits: number }
   | { readonly kind: 'new'; readonly events: readonly WebhookEvent[] }
 
-/** Decides from the stored events with the same ids, and the stored request with the same key. */
+type Known = {
+  /** The stored events with the same ids. */
+  readonly sameIds: readonly SameId[]
+  readonly asked: PublishRequest | undefined
+  /** The fingerprint of the stored request with the same key. */
+  readonly stored: string | undefined
+  readonly deliveriesOf: (event: WebhookEvent, at: number) => number
+}
+
+/** Decides about a request. `fits`: so many of its first events make few enough deliveries. */
 export function decidePublish(
   events: readonly WebhookEvent[],
-  sameIds: readonly SameId[],
-  request: { readonly asked?: PublishRequest; readonly stored?: string | undefined },
+  { sameIds, asked, stored: storedRequest, deliveriesOf }: Known,
 ): DecidedPublish {
-  if (request.stored !== undefined)
-    return request.stored === request.asked?.fingerprint
+  if (storedRequest !== undefined)
+    return storedRequest === asked?.fingerprint
       ? { kind: 'replayed' }
       : { kind: 'mismatch', ids: [] }
   const stored = new Map(sameIds.map(({ id, fingerprint }) => [id, fingerprint]))
@@ -168,8 +181,13 @@ export function decidePublish(
   )
   if (other.length > 0) return { kind: 'mismatch', ids: other.map(({ id }) => id) }
   if (known.length === events.length) return { kind: 'replayed' }
+  if (events.length > 1) {
+    const counts = events.map((event, at) => (stored.has(event.id) ? 0 : deliveriesOf(event, at)))
+    const fits = eventsThatFit(counts)
+    if (fits < events.length) return { kind: 'too_many_deliveries', fits }
+  }
   const fresh = events.filter(({ id }) => !stored.has(id))
-  return { kind: 'new', events: ofRequest(fresh, request.asked) }
+  return { kind: 'new', events: ofRequest(fresh, asked) }
 }
 
 /** The first event remembers the request. */
@@ -184,7 +202,7 @@ export const ofRequest = (
     : events
 
 /** Returns how many of the events fit, given the deliveries that each makes. */
-export function eventsThatFit(deliveries: readonly number[]): number {
+function eventsThatFit(deliveries: readonly number[]): number {
   let sum = 0
   const end = deliveries.findIndex((count) => (sum += count) > MOST_DELIVERIES)
   return end === -1 ? deliveries.length : end

@@ -66,7 +66,7 @@ function committingSuite(it: StorageTest): void {
     await scene.webhook({ events: ['order.item.*', 'message.responded'] })
     const asked = publication([{ id: 'o-1', data: { orderId: '1' } }])
     const published = await storage.events.publish(asked)
-    expect(published).toEqual({ kind: 'published', deliveries: [], skipped: [] })
+    expect(published).toEqual({ kind: 'published', events: 1, deliveries: [], skipped: [] })
     const found = await deliveriesOf(storage)
     expect(found.map(({ webhookId }) => webhookId).sort()).toEqual(
       [paid.id, group.id, all.id].sort(),
@@ -113,9 +113,11 @@ function committingSuite(it: StorageTest): void {
     const refused = await storage.events.publish(publication(given))
     expect(refused).toEqual({ kind: 'too_many_deliveries', fits: 66 })
     expect(await logOf(storage)).toEqual([])
-    expect(await storage.events.publish(publication(given.slice(0, 66)))).toMatchObject({
-      kind: 'published',
-    })
+    const fitting = publication(given.slice(0, 66))
+    expect(await storage.events.publish(fitting)).toMatchObject({ kind: 'published', events: 66 })
+    // A repetition makes no deliveries, however many webhooks there are now.
+    for (let n = 0; n < 10; n++) await scene.webhook({ events: ['*'] })
+    expect(await storage.events.publish(fitting)).toEqual({ kind: 'replayed' })
   })
 
   it('refuses a key that was revoked in the meantime', async ({ storage, scene }) => {
