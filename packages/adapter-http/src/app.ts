@@ -1,4 +1,4 @@
-import { exchange } from '@org/agent-messaging-http-kit'
+import { exchange, PLATFORM_PROJECT } from '@org/agent-messaging-http-kit'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { notesOf } from './document/describe-route.js'
@@ -116,7 +116,8 @@ export function createHttpApp(options: HttpOptions): Hono<Env> {
   )
   const documented = app.routes.length
   for (const { method, path, handler } of app.routes.slice())
-    if (isOfPlatform(path, handler)) app.on(method, belowProject(path, ':project'), handler)
+    if (isOfPlatform(path, handler))
+      app.on(method, belowProject(path, `:${PLATFORM_PROJECT}`), handler)
   // Registered after all routes, so that a request that matches a route does not wait for this
   // check.
   app.on(

@@ -1,3 +1,4 @@
+import { PLATFORM_PROJECT } from '@org/agent-messaging-http-kit'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { isAgentName, isExternalId } from '@org/agent-messaging-core/host'
 import type { Context } from 'hono'
@@ -70,7 +71,7 @@ export const locationOf = (
   basePath: string | undefined,
   at: { readonly route: string; readonly id: string },
 ) => {
-  const project = c.req.param('project')
+  const project = c.req.param(PLATFORM_PROJECT)
   const route = project === undefined ? at.route : belowProject(at.route, project)
   return { Location: `${basePathOf(c, { basePath, route })}${route}/${at.id}` }
 }

@@ -90,7 +90,7 @@ describe('a platform key', () => {
     ])
     expect(requests.at(-1)).toMatchObject({
       method: 'POST',
-      route: '/v1/projects/:project/webhooks',
+      route: '/v1/projects/:projectOfPlatform/webhooks',
       status: 201,
       projectId: customer.id,
     })
@@ -260,6 +260,12 @@ describe('/v1/platform-keys', () => {
     expect(unknown.json.error.message).toBe('No such API key')
     const log = await ask('GET', '/v1/operator/audit-log?action=key.revoked', { key: OPERATOR })
     expect(log.json.data[0]).toMatchObject({ targetName: 'second', actor: { kind: 'operator' } })
+  })
+
+  it('has a key that the service makes, whatever else the input has', async () => {
+    const { service } = await openPlatform()
+    const input = { name: 'x', permissions: ['project:read'] as const, key: 'guessed' }
+    expect((await service.platformKeys.create(input)).key).toMatch(/^amk_/)
   })
 
   it('refuses a permission that a project has not', async () => {

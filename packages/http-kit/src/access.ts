@@ -134,6 +134,9 @@ type Needed = {
   readonly anyPermission?: boolean
 }
 
+/** A parameter of the path that no mount of a host has. */
+export const PLATFORM_PROJECT = 'projectOfPlatform'
+
 /**
  * Accepts requests of callers who can make the call, and sets their `requester`. With `recalls`, a key that was
  * valid before is not read again: give `sentBy` to the send.
@@ -145,7 +148,7 @@ export function allowAccess<E extends KitEnv>(
 ): MiddlewareHandler<E> {
   const needed = permissionsFor(call)
   return async (c, next) => {
-    const project = isOfPlatform ? null : c.req.param('project')
+    const project = isOfPlatform ? null : c.req.param(PLATFORM_PROJECT)
     const requester = await d.authenticate(c.req.raw, { recalls, project }).catch(errorIn)
     if ('kind' in requester) return refuse(c, requester)
     c.set('requester', requester)

@@ -1,5 +1,6 @@
 export {
   allowAccess,
+  PLATFORM_PROJECT,
   bearerToken,
   byApiKey,
   errorFor,

@@ -77,6 +77,39 @@ describe('POST /v1/portal-links', () => {
   )
 })
 
+describe('a link with project:message', () => {
+  const path = '/v1/portal-links'
+  const body = { permissions: ['project:webhooks', 'project:message'] }
+  const admin = ['project:admin'] as const
+  const portals = ['project:portals'] as const
+  const withMessage = ['project:portals', 'project:message'] as const
+  const WORDS = 'The caller lacks the permission project:message'
+
+  it.each([
+    ['key', portals, 403],
+    ['key', ['project:portals', 'project:read'], 403],
+    ['key', withMessage, 201],
+    ['key', admin, 201],
+    ['platform key', portals, 403],
+    ['platform key', admin, 403],
+    ['platform key', withMessage, 201],
+  ] as const)('by a %s with %j: %i', async (kind, permissions, status) => {
+    const { ask, service, project, keyWith } = await open()
+    const isOfProject = kind === 'key'
+    const { key } = isOfProject
+      ? await keyWith(permissions)
+      : await service.platformKeys.create({ name: 'our product', permissions })
+    const place = isOfProject ? path : `/v1/projects/${project.id}/portal-links`
+    const answer = await ask('POST', place, { key, body })
+    expect([answer.status, answer.json.error?.message]).toEqual([
+      status,
+      status === 403 ? WORDS : undefined,
+    ])
+    const webhooks = { permissions: ['project:webhooks'] }
+    expect((await ask('POST', place, { key, body: webhooks })).status).toBe(201)
+  })
+})
+
 describe('DELETE /v1/portal-links/:id', () => {
   it('ends the session, again without harm, and records it once', async () => {
     const { ask, service } = await open()

@@ -2,10 +2,11 @@ import {
   PORTAL_PERMISSIONS,
   portalSettings,
   type CreatedPortal,
+  type PortalPermission,
   type PortalSettings,
 } from '@org/agent-messaging-core/host'
 import { toIso } from '@org/agent-messaging-core/storage'
-import { chain, refusal, reply } from '@org/agent-messaging-http-kit'
+import { chain, refusal, reply, type Requester } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { listField, requestFields } from '../described.js'
@@ -73,12 +74,14 @@ export const portalRoutes = (d: HttpDeps) => {
           call: 'portals.create',
           summary: 'Create a link that opens the portal for a customer, once',
           body: newPortalLink,
-          refusals: ['portal_off', 'project_not_found', 'too_many_portals'],
+          refusals: ['forbidden', 'portal_off', 'project_not_found', 'too_many_portals'],
           answer: ownAnswers({
             201: { description: 'The link, shown only here', body: portalLinkSchema },
           }),
         },
         (c, sent) => {
+          const lacked = lackedBy(c.get('requester'), sent.permissions)
+          if (lacked) return refusal({ kind: 'forbidden', permissions: [lacked] })
           const page = d.portal?.pageUrl()
           if (!d.portal || page === undefined) return refusal({ kind: 'portal_off' })
           if (!isAllowed(sent.returnUrl, d.portal.returnOrigins))
@@ -102,6 +105,19 @@ export const portalRoutes = (d: HttpDeps) => {
       ),
     )
 }
+
+/**
+ * Returns a permission of the link that the caller lacks. `project:portals` includes
+ * `project:webhooks`. An admin of a project can give all: it makes keys with any permission. A
+ * platform key makes no keys.
+ */
+const lackedBy = (
+  { permissions, actor }: Requester,
+  given: readonly PortalPermission[] = [],
+): PortalPermission | undefined =>
+  actor.kind !== 'platform' && permissions.includes('project:admin')
+    ? undefined
+    : given.find((one) => one !== 'project:webhooks' && !permissions.includes(one))
 
 const NOT_ALLOWED = {
   path: 'returnUrl',

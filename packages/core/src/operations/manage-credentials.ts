@@ -199,7 +199,10 @@ export const createPlatformKey = (d: Creating) => (input: CreatePlatformKeyInput
     ...timeRules(d, input),
   })
   if (problem) return errAsync(problem.error)
-  return storeKey(d, { ...input, projectId: NO_PROJECT }).map(({ apiKey, key }) => ({
+  // Another field, such as a key text, is not checked here.
+  const { name, permissions, expiresAt, actor } = input
+  const key = { name, permissions, expiresAt, actor, projectId: NO_PROJECT }
+  return storeKey(d, key).map(({ apiKey, key }) => ({
     platformKey: platformKeyOf(apiKey),
     key,
   }))

@@ -47,7 +47,7 @@ describe('tokenTakes', () => {
     expect(tokenTakes({}, undefined, ref)).toEqual([])
     expect(tokenTakes({ project: limit }, { key: own }, ref)).toEqual([
       { bucket: 'project p', of: 'project', limit },
-      { bucket: 'key k', of: 'key', limit: own },
+      { bucket: 'key p k', of: 'key', limit: own },
     ])
     expect(tokenTakes({ key: limit }, undefined, { projectId: 'p', caller: 'u' })).toEqual([
       { bucket: 'caller p u', of: 'caller', limit },

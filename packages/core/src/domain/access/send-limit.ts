@@ -22,7 +22,10 @@ export type SendLimits = {
 export const hasLimits = ({ project, key }: SendLimits): boolean =>
   project !== undefined || key !== undefined
 
-/** A token that a new message takes. `bucket` is unique over all projects. */
+/**
+ * A token that a new message takes. `bucket` is unique over all projects. A platform key has a
+ * bucket in each project, because the limits of projects differ.
+ */
 export type TokenTake = {
   readonly bucket: string
   readonly of: 'project' | 'key' | 'caller'
@@ -64,7 +67,7 @@ export function tokenTakes(
   return [
     ...takeOf('project', projectId, own?.project ?? byDefault.project),
     ...(caller === undefined
-      ? takeOf('key', apiKeyId, key)
+      ? takeOf('key', apiKeyId && `${projectId} ${apiKeyId}`, key)
       : takeOf('caller', `${projectId} ${caller}`, key)),
   ]
 }

@@ -83,11 +83,14 @@ export async function logEnd(
   after?: string,
   onEvent?: (each: LoggedEvent) => void,
 ): Promise<string> {
+  // On a busy server, no page is empty.
+  const startedAt = Date.now()
   for (let cursor = after; ;) {
     const page = await client.events.read({ limit: 100, ...given({ after: cursor }) })
     for (const each of page.data) onEvent?.(each)
     cursor = page.nextCursor
-    if (page.data.length === 0) return cursor
+    const newest = page.data.at(-1)?.event.createdAt
+    if (newest === undefined || Date.parse(newest) >= startedAt) return cursor
   }
 }
 
