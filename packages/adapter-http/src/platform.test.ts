@@ -268,6 +268,16 @@ describe('/v1/platform-keys', () => {
     expect((await service.platformKeys.create(input)).key).toMatch(/^amk_/)
   })
 
+  it('refuses an end that has passed', async () => {
+    const { ask } = await openPlatform()
+    const body = { name: 'p', permissions: ['project:events'], expiresAt: '2020-01-01T00:00:00Z' }
+    const { status, json } = await ask('POST', '/v1/platform-keys', { key: OPERATOR, body })
+    expect([status, json.error.issues]).toEqual([
+      400,
+      [expect.objectContaining({ path: 'expiresAt' })],
+    ])
+  })
+
   it('refuses a permission that a project has not', async () => {
     const { ask, service, project } = await openPlatform()
     const body = { name: 'x', permissions: ['platform:keys'] }

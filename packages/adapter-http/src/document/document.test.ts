@@ -46,7 +46,7 @@ describe('the document and the routes', () => {
       ({ handler, path }) =>
         handler.length < 2 &&
         path !== '/v1/*' &&
-        !path.startsWith('/v1/projects/:project/') &&
+        !path.startsWith('/v1/projects/:projectOfPlatform/') &&
         !/^\/(docs|openapi\.json|schemas|inputs)(\/|$)/.test(path),
     )
     expect(routes.length).toBeGreaterThan(35)
