@@ -18,6 +18,7 @@ const TESTED_BY_OTHERS = [
   'first-minute-postgres',
   'soak',
   'fan-out-postgres',
+  'fan-out-publish',
   'overload',
   'send-during-search-postgres',
   'growth-send',

@@ -18,10 +18,49 @@ const shape = z.object({
 /** Answers at once. */
 export const agent = async ({ message }) => message
 
-/** Serves sends on a free port. `send` returns a message, or undefined if it was refused. */
-export const serveSends = (send) =>
+const eventShape = z.strictObject({
+  type: text.max(100),
+  data: z.record(z.string(), z.unknown()),
+  id: text.max(255).optional(),
+  sessionId: text.max(255).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** Adds the route of a published event. `publish` returns whether it was published. */
+const withPublish = (app, publish) =>
+  app.post('/v1/events', async (c) => {
+    const apiKey = BEARER.exec(c.req.header('authorization') ?? '')?.[1]
+    const parsed = eventShape.safeParse(await c.req.json())
+    if (apiKey === undefined || !parsed.success) return c.json({ error: 'BAD_REQUEST' }, 400)
+    const { type, data, sessionId, metadata, id = ids.next() } = parsed.data
+    const now = Date.now()
+    const { channel, correlationId } = metadata ?? {}
+    const isPublished = await publish({
+      digest: hash('sha256', apiKey),
+      id,
+      type,
+      sessionId: sessionId ?? null,
+      fingerprint: hash('sha256', JSON.stringify([type, data, sessionId, metadata])),
+      body: JSON.stringify({
+        event: type,
+        id,
+        createdAt: new Date(now).toISOString(),
+        data: { ...data, sessionId, metadata, channel, correlationId },
+      }),
+      now,
+    })
+    if (!isPublished) return c.json({ error: 'REFUSED' }, 422)
+    const headers = { 'Cache-Control': 'no-store', 'X-Request-Id': ids.next() }
+    return c.json({ id }, 202, headers)
+  })
+
+/**
+ * Serves sends and published events on a free port, and returns the address of the given `path`.
+ * `send` returns a message, or undefined if it was refused.
+ */
+export const serveRequests = (path, { send, publish }) =>
   new Promise((ready) => {
-    const app = new Hono().post('/v1/agents/:agent/messages', async (c) => {
+    const app = withPublish(new Hono(), publish).post('/v1/agents/:agent/messages', async (c) => {
       const apiKey = BEARER.exec(c.req.header('authorization') ?? '')?.[1]
       const parsed = shape.safeParse(await c.req.json())
       if (apiKey === undefined || !parsed.success) return c.json({ error: 'BAD_REQUEST' }, 400)
@@ -55,7 +94,7 @@ export const serveSends = (send) =>
       )
     })
     serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
-      ready(`http://127.0.0.1:${port}/v1/agents/bench/messages`),
+      ready(`http://127.0.0.1:${port}${path}`),
     )
   })
 

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { answer } from '../processes/answer.mjs'
 import { drained } from '../processes/drained.mjs'
-import { agent, ids, respondedBody, serveSends } from './http.mjs'
+import { agent, ids, respondedBody, serveRequests } from './http.mjs'
 import { headerNames, Sender } from './webhooks.mjs'
 
-const { database, headers, deliveries } = JSON.parse(process.argv[2])
+const { database, headers, deliveries, url } = JSON.parse(process.argv[2])
 const LEASE_MS = 30_000
 /** Attempts wait this long for others, or until their number reaches `LINGERING`. */
 const LINGER_MS = 40
@@ -175,6 +175,41 @@ const settleSql = `
       h.now + ${LEASE_MS}, 1, h.now
     from heard h cross join receiver r)
   select h.place, r.nth, r.url from heard h left join receiver r on true`
+// The events of one statement have different ids.
+const publishSql = `
+  with given as materialized (
+    select g.*, k.project_id, nextval('agent_messaging.events_seq_seq') as event_seq
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+        $8::text[])
+      with ordinality as g (digest, id, name, session_id, fingerprint, body, now, delivery_ids, place)
+    join agent_messaging.api_keys k on k.digest = g.digest and k.revoked_at is null
+      and coalesce(k.expires_at, g.now + 1) > g.now and strpos(k.permissions, 'project:publish') > 0
+    where not exists (select 1 from agent_messaging.events e
+      where e.id = g.id and e.project_id = k.project_id)),
+  receiver as materialized (
+    select s.project_id, s.event, w.seq, w.url,
+      row_number() over (partition by s.event order by w.seq) as nth
+    from agent_messaging.subscriptions s join agent_messaging.webhooks w on w.seq = s.webhook_seq
+    where s.project_id = (select project_id from given limit 1)
+      and s.event = any($3::text[]) and not w.is_deleted and w.disabled_at is null and not w.paused),
+  told as (
+    insert into agent_messaging.events (seq, id, project_id, has_deliveries, session_id, name, body,
+        fingerprint, created_at)
+      overriding system value
+    select event_seq, id, project_id, exists (select from receiver r where r.event = g.name),
+      session_id, name, body, fingerprint, now
+    from given g),
+  born as (
+    insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+      attempt_count, due_at, lease, created_at)
+    select (g.delivery_ids::text[])[r.nth], g.project_id, r.seq, g.event_seq, 'sending', 0, 0,
+      g.now + ${LEASE_MS}, 1, g.now
+    from given g join receiver r on r.event = g.name)
+  select g.place, r.nth, r.url from given g left join receiver r on r.event = g.name`
+const publishedSql = `
+  select e.fingerprint from agent_messaging.api_keys k
+    join agent_messaging.events e on e.project_id = k.project_id and e.id = $2
+  where k.digest = $1 and k.revoked_at is null`
 const claimSql = `
   with taken as materialized (
     select d.id, w.url from agent_messaging.webhooks w cross join lateral (
@@ -286,6 +321,34 @@ async function settleAll(settled) {
   }
 }
 
+/** Stores events. Returns the claimed deliveries of each, and undefined for a refused one. */
+async function publishAll(events) {
+  const deliveryIds = events.map(() => Array.from({ length: width }, () => ids.next()))
+  const values = [
+    ...['digest', 'id', 'type', 'sessionId', 'fingerprint', 'body', 'now'].map((name) =>
+      column(events, name),
+    ),
+    deliveryIds.map((of) => `{${of.join()}}`),
+  ]
+  try {
+    const { rows } = await pool.query({ name: 'publish', text: publishSql, values })
+    const born = []
+    for (const { place, nth, url } of rows) {
+      const { type: event, body } = events[place - 1]
+      const of = (born[place - 1] ??= [])
+      if (nth !== null) of.push({ id: deliveryIds[place - 1][nth - 1], lease: 1, event, body, url })
+    }
+    const before = stored
+    stored += rows.length
+    if (before < ANALYZE_AFTER && stored >= ANALYZE_AFTER) void pool.query('analyze')
+    return born
+  } catch (error) {
+    if (error.column !== 'id') throw error
+    width *= 2
+    return publishAll(events)
+  }
+}
+
 async function recordAll(attempts) {
   const values = [
     column(attempts, 'id'),
@@ -304,6 +367,7 @@ async function recordAll(attempts) {
 
 const accept = grouped(acceptAll, { inFlight: 1, keyOf: ({ sessionId }) => sessionId })
 const settle = grouped(settleAll, { inFlight: 1 })
+const publishOne = grouped(publishAll, { inFlight: 1, keyOf: ({ id }) => id })
 const record = grouped(recordAll, { inFlight: 1, lingerMs: LINGER_MS })
 
 async function send(message) {
@@ -319,6 +383,15 @@ async function send(message) {
   for (const delivery of await settle({ message, run, response, now: Date.now() }))
     sender.send(delivery)
   return { id: message.id, agentId, response }
+}
+
+async function publish(event) {
+  const born = await publishOne(event)
+  for (const delivery of born ?? []) sender.send(delivery)
+  if (born) return true
+  const values = [event.digest, event.id]
+  const { rows } = await pool.query({ name: 'published', text: publishedSql, values })
+  return rows[0]?.fingerprint === event.fingerprint
 }
 
 let delivered = 0
@@ -352,4 +425,5 @@ async function drain({ uncounted }) {
   void claimMore()
   return drained(() => delivered, { uncounted, deliveries })
 }
-answer({ url: await serveSends(send), headers }, { drain })
+const { pathname = '' } = url ? new URL(url) : {}
+answer({ url: await serveRequests(pathname, { send, publish }), headers }, { drain })

@@ -5,10 +5,10 @@
 import Database from 'better-sqlite3'
 import { answer } from '../processes/answer.mjs'
 import { drained } from '../processes/drained.mjs'
-import { agent, ids, respondedBody, serveSends } from './http.mjs'
+import { agent, ids, respondedBody, serveRequests } from './http.mjs'
 import { headerNames, Sender } from './webhooks.mjs'
 
-const { database, headers, deliveries } = JSON.parse(process.argv[2])
+const { database, headers, deliveries, url } = JSON.parse(process.argv[2])
 const LEASE_MS = 30_000
 /** Attempts wait this long for other writes, or until their number reaches `LINGERING`. */
 const LINGER_MS = 40
@@ -98,6 +98,10 @@ const sql = {
     from api_keys k join agents a on a.project_id = k.project_id and (a.name = @agent or a.id = @agent)
     where k.digest = @digest and k.revoked_at is null and a.state = 'running'
       and instr(k.permissions, 'project:message') > 0`),
+  publisher: db.prepare(`
+    select project_id as projectId, expires_at as expiresAt from api_keys
+    where digest = ? and revoked_at is null and instr(permissions, 'project:publish') > 0`),
+  published: db.prepare('select fingerprint from events where id = ? and project_id = ?').pluck(),
   existing: db.prepare(
     'select id, agent_id as agentId, response from messages where agent_id = ? and idempotency_key = ?',
   ),
@@ -133,12 +137,16 @@ const sql = {
   ),
   receivers: db.prepare(
     `select w.seq, w.url from subscriptions s join webhooks w on w.seq = s.webhook_seq
-     where s.project_id = ? and s.event in ('*', '${EVENT}') and w.is_deleted = 0
+     where s.project_id = ? and s.event in ('*', ?) and w.is_deleted = 0
        and w.disabled_at is null and w.paused = 0`,
   ),
   insertEvent: db.prepare(
     `insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, created_at)
      values (?, ?, ?, ?, ?, '${EVENT}', ?, ?)`,
+  ),
+  insertPublished: db.prepare(
+    `insert into events (id, project_id, has_deliveries, session_id, name, body, fingerprint, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   insertDelivery: db.prepare(
     `insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
@@ -213,7 +221,7 @@ function settle({ run, response, now }) {
   const { agentId, projectId, principal } = caller
   if (sql.advance.run(now, sessionSeq, lease).changes === 0) return undefined
   if (sql.respond.run(now, now - message.now, response, seq).changes === 0) return undefined
-  const webhooks = cached(receivers, projectId, () => sql.receivers.all(projectId))
+  const webhooks = receiversOf(projectId, EVENT)
   const eventId = ids.next()
   const { sessionId } = message
   const body = respondedBody({
@@ -234,12 +242,38 @@ function settle({ run, response, now }) {
     body,
     now,
   )
-  const until = now + LEASE_MS
-  return webhooks.map(({ seq: webhookSeq, url }) => {
+  return bornOf({ projectId, webhooks, eventSeq, event: EVENT, body, now })
+}
+
+const receiversOf = (projectId, event) =>
+  cached(receivers, `${projectId} ${event}`, () => sql.receivers.all(projectId, event))
+
+const bornOf = ({ projectId, webhooks, eventSeq, event, body, now }) =>
+  webhooks.map(({ seq: webhookSeq, url }) => {
     const id = ids.next()
+    const until = now + LEASE_MS
     const inserted = sql.insertDelivery.run(id, projectId, webhookSeq, eventSeq, until, now)
-    return { seq: inserted.lastInsertRowid, id, lease: 1, event: EVENT, body, url }
+    return { seq: inserted.lastInsertRowid, id, lease: 1, event, body, url }
   })
+
+/** Checks the key and the id, and stores the event. Returns its deliveries, which are claimed. */
+function tell({ digest, id, type, sessionId, fingerprint, body, now }) {
+  const publisher = cached(callers, digest, () => sql.publisher.get(digest))
+  if (!publisher || (publisher.expiresAt ?? Infinity) <= now) return undefined
+  const { projectId } = publisher
+  const known = sql.published.get(id, projectId)
+  if (known !== undefined) return known === fingerprint ? [] : undefined
+  const webhooks = receiversOf(projectId, type)
+  const has = webhooks.length > 0 ? 1 : 0
+  const values = [id, projectId, has, sessionId, type, body, fingerprint, now]
+  const { lastInsertRowid: eventSeq } = sql.insertPublished.run(...values)
+  return bornOf({ projectId, webhooks, eventSeq, event: type, body, now })
+}
+
+async function publish(event) {
+  const born = await write(tell, event)
+  for (const delivery of born ?? []) sender.send(delivery)
+  return born !== undefined
 }
 
 async function send(message) {
@@ -300,4 +334,5 @@ async function drain({ uncounted }) {
   void claimMore()
   return drained(() => delivered, { uncounted, deliveries })
 }
-answer({ url: await serveSends(send), headers }, { drain })
+const { pathname = '' } = url ? new URL(url) : {}
+answer({ url: await serveRequests(pathname, { send, publish }), headers }, { drain })

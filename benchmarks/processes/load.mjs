@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 import { answer } from './answer.mjs'
+import { EVENT_TYPE, EVENTS } from './message.mjs'
 
 let runs = 0
 
@@ -20,8 +21,17 @@ const MESSAGE = {
   metadata: { channel: 'C1', correlationId: '42' },
 }
 
+/** An event with a new id. */
+const eventOf = (run) => ({
+  type: EVENT_TYPE,
+  id: `${run}-[<id>]`,
+  data: { orderId: 'o-42', amount: 1_200 },
+  metadata: MESSAGE.metadata,
+})
+
 async function loadFor({ url, headers, seconds, connections, randomKeys = false, body = MESSAGE }) {
   const run = `${process.pid}-${runs++}`
+  const publishes = new URL(url).pathname === EVENTS
   const result = await autocannon({
     url,
     method: 'POST',
@@ -29,9 +39,13 @@ async function loadFor({ url, headers, seconds, connections, randomKeys = false,
     duration: seconds,
     sampleInt: Math.min(1_000, 1_000 * seconds), // Autocannon ends with a sample.
     ...(randomKeys && { requests: [{ setupRequest: withRandomKey }] }),
-    headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      ...(!publishes && { 'idempotency-key': `${run}-[<id>]` }),
+    },
     idReplacement: true,
-    body: JSON.stringify(body),
+    body: JSON.stringify(publishes ? eventOf(run) : body),
   })
   return {
     requests: result['2xx'],

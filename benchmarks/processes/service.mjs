@@ -1,3 +1,5 @@
+import { EVENT_TYPE, EVENTS } from './message.mjs'
+
 const manifest = import.meta.resolve('@org/agent-messaging-server/package.json')
 // The benchmarks load the bundle, as the CLI does.
 const { createServer } = await import(new URL('bundle/index.js', manifest).href)
@@ -12,6 +14,7 @@ export async function openService({
   concurrency = 100,
   webhooks = [],
   enabled = true,
+  publishes = false,
   ordering,
   agents,
   ...options
@@ -35,7 +38,7 @@ export async function openService({
     const created = await service.webhooks.create({
       projectId,
       url: hook,
-      events: ['message.responded'],
+      events: [publishes ? EVENT_TYPE : 'message.responded'],
       enabled,
       ordering,
     })
@@ -56,13 +59,13 @@ export async function openService({
     agent,
     webhookIds,
     stop,
-    caller: callerOf(url, KEY),
+    caller: callerOf(url, KEY, publishes ? EVENTS : undefined),
     anotherProject,
   }
 }
 
-const callerOf = (url, key) => ({
-  url: `${url}/v1/agents/bench/messages`,
+const callerOf = (url, key, path = '/v1/agents/bench/messages') => ({
+  url: url + path,
   headers: { authorization: `Bearer ${key}` },
 })
 

@@ -1,7 +1,7 @@
 import { sendCallers, sendCallersPostgres } from './callers.mjs'
 import { deliver, deliverOrdered, deliverOrderedPostgres, deliverPostgres } from './deliver.mjs'
 import { endpointA2a, endpointMcp, endpointOpenai } from './endpoints.mjs'
-import { fanOut, fanOutPostgres } from './fan-out.mjs'
+import { fanOut, fanOutPostgres, fanOutPublish, fanOutPublishPostgres } from './fan-out.mjs'
 import { firstByte, hanging } from './first-byte.mjs'
 import { firstMinute, firstMinutePostgres } from './first-minute.mjs'
 import { growthDeliver, growthDeliverPostgres, growthSend, growthSendPostgres } from './growth.mjs'
@@ -12,6 +12,7 @@ import { failed500, keepUp, loneReceiver, refused429, refused503, tokenBucket } 
 import { idleMemory, idleMemoryPostgres, pendingDeliveries, waitingCallers } from './memory.mjs'
 import { overload, overloadPostgres } from './overload.mjs'
 import { poolPostgres } from './pool.mjs'
+import { publish, publishPostgres } from './publish.mjs'
 import { purgePostgres } from './purge.mjs'
 import { sendDuringSearch, sendDuringSearchPostgres } from './search.mjs'
 import { sendWebhook, sendWebhookPostgres } from './send-webhook.mjs'
@@ -29,6 +30,8 @@ export const rows = {
   'send-callers-postgres': sendCallersPostgres,
   'send-webhook': sendWebhook,
   'send-webhook-postgres': sendWebhookPostgres,
+  publish,
+  'publish-postgres': publishPostgres,
   deliver,
   'deliver-postgres': deliverPostgres,
   latency,
@@ -39,6 +42,8 @@ export const rows = {
   'first-minute-postgres': firstMinutePostgres,
   'fan-out': fanOut,
   'fan-out-postgres': fanOutPostgres,
+  'fan-out-publish': fanOutPublish,
+  'fan-out-publish-postgres': fanOutPublishPostgres,
   'deliver-ordered': deliverOrdered,
   'deliver-ordered-postgres': deliverOrderedPostgres,
   'endpoint-a2a': endpointA2a,

@@ -38,10 +38,12 @@ export const twoCommits =
   async ({ start, database }) =>
     start('send-floor', { database: await database(kind) })
 
-const measureSend = (sizes, startServer) =>
+/** Measures a server with one webhook under full load. */
+export const measureSend = (sizes, startServer, options) =>
   inEnvironment(async (environment) => {
     const receiver = await environment.start('receiver')
-    const server = await startServer(environment, { webhooks: [receiver.ready.url] })
+    const webhooks = [receiver.ready.url]
+    const server = await startServer(environment, { webhooks, ...options })
     return underLoad({ server, receiver, load: await environment.start('load') }, sizes)
   })
 
