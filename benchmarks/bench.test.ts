@@ -17,6 +17,8 @@ const TESTED_BY_OTHERS = [
   'send-webhook',
   'first-minute-postgres',
   'soak',
+  'scale',
+  'projects',
   'fan-out-postgres',
   'fan-out-publish',
   'overload',
@@ -55,6 +57,7 @@ const TINY = {
   minute: 0.2,
   minutes: 0.01,
   kills: 1,
+  projects: 2,
 }
 
 const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])

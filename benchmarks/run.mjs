@@ -27,6 +27,7 @@ const SIZES = {
   stored: 1_000_000,
   minutes: 10, // Duration of long rows. A row can have its own default.
   kills: 10, // Kills of a server under load.
+  projects: 1_000,
 }
 
 const sizeOptions = Object.fromEntries(Object.keys(SIZES).map((name) => [name, { type: 'string' }]))

@@ -40,10 +40,12 @@ async function pace({ url, headers, rate, seconds, connections }) {
 
 /**
  * Callers that ask again at once, also after a 503. With `reads`, they list messages. `stop` is the
- * longest time between two answers.
+ * longest time between two answers. With `callers`, they take turns.
  */
-async function flood({ url, headers, seconds, connections, reads = false, webhook }) {
+async function flood({ url, headers, seconds, connections, reads = false, webhook, callers }) {
   const { origin, pathname: path } = new URL(url)
+  let turn = 0
+  const next = () => callers?.[turn++ % callers.length] ?? { headers }
   const ask = reads ? listMessages : sendMessage
   const since = performance.now()
   const ended = []
@@ -51,7 +53,7 @@ async function flood({ url, headers, seconds, connections, reads = false, webhoo
   const caller = async () => {
     const client = new Client(origin) // A pool would search for a free connection.
     while (performance.now() < since + 1_000 * seconds) {
-      ended.push(await settled(ask(client, { path, headers, webhook })))
+      ended.push(await settled(ask(client, { path, headers: next().headers, webhook })))
       const now = performance.now()
       stop = Math.max(stop, now - last)
       last = now

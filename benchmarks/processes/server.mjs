@@ -26,6 +26,11 @@ const { caller, anotherProject } = await openService({
 })
 answer(caller, {
   anotherProject,
+  moreProjects: async ({ number, ...options }) => {
+    const callers = []
+    while (callers.length < number) callers.push(await anotherProject(options))
+    return { callers }
+  },
   count: () => ({ accepted }),
   ran: () => ran,
   finished: () => finished,

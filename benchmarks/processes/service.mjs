@@ -33,21 +33,21 @@ export async function openService({
   const found = service.agents.get({ projectId, agent: 'bench' })
   const created = () => createAgent(service, { projectId, handler, concurrency })
   const agent = await found.catch(async () => (await created()).agent)
-  const webhookIds = []
-  for (const hook of webhooks) {
-    const created = await service.webhooks.create({
-      projectId,
-      url: hook,
-      events: [publishes ? EVENT_TYPE : 'message.responded'],
-      enabled,
-      ordering,
-    })
-    webhookIds.push(created.webhook.id)
+  const subscribe = async (projectId, urls) => {
+    const ids = []
+    const events = ['message.responded', EVENT_TYPE]
+    for (const url of urls) {
+      const given = { projectId, url, events, enabled, ordering }
+      ids.push((await service.webhooks.create(given)).webhook.id)
+    }
+    return ids
   }
+  const webhookIds = await subscribe(projectId, webhooks)
   /** Makes another project with an agent. Returns its caller. */
-  const anotherProject = async () => {
+  const anotherProject = async ({ webhooks: urls = [] } = {}) => {
     const { id } = await service.projects.create({ name: 'another' })
     await createAgent(service, { projectId: id, handler, concurrency })
+    await subscribe(id, urls)
     const permissions = ['project:message']
     const { key } = await service.keys.create({ projectId: id, name: 'bench', permissions })
     return callerOf(url, key)

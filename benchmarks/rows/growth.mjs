@@ -63,7 +63,7 @@ const deliverOn = async (start, database, { deliveries }) =>
   })
 
 /** Returns a database that is filled once per run. */
-const filled = (kind, messages) =>
+export const filled = (kind, messages) =>
   storedOnce(kind, messages, async ({ start }, database) => {
     console.error(`  filling a database with ${messages} messages`)
     await (await start('fill', { database, messages })).ask('fill')

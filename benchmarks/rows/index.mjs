@@ -14,12 +14,13 @@ import { overload, overloadPostgres } from './overload.mjs'
 import { poolPostgres } from './pool.mjs'
 import { publish, publishPostgres } from './publish.mjs'
 import { purgePostgres } from './purge.mjs'
+import { projects, projectsPostgres, scale, scalePostgres } from './scale.mjs'
 import { sendDuringSearch, sendDuringSearchPostgres } from './search.mjs'
 import { sendWebhook, sendWebhookPostgres } from './send-webhook.mjs'
 import { send, sendPostgres } from './send.mjs'
 import { soak, soakPostgres } from './soak.mjs'
 import { start } from './start.mjs'
-import { twoServers } from './two-servers.mjs'
+import { fourServers, twoServers } from './two-servers.mjs'
 import { worstInput } from './worst-input.mjs'
 
 /** The rows of the table, by the names that `--row` takes. */
@@ -62,6 +63,9 @@ export const rows = {
   'send-during-search': sendDuringSearch,
   'send-during-search-postgres': sendDuringSearchPostgres,
   'two-servers': twoServers,
+  'four-servers': fourServers,
+  projects,
+  'projects-postgres': projectsPostgres,
   kills,
   'kills-postgres': killsPostgres,
   'idle-memory': idleMemory,
@@ -73,6 +77,8 @@ export const rows = {
   'growth-deliver': growthDeliver,
   'growth-send-postgres': growthSendPostgres,
   'growth-deliver-postgres': growthDeliverPostgres,
+  scale,
+  'scale-postgres': scalePostgres,
   soak,
   'soak-postgres': soakPostgres,
   'pool-postgres': poolPostgres,
