@@ -14,7 +14,9 @@ const words: Entries<string> = {
   agent_busy: 'The agent has messages that are not final. ?force=true deletes them too',
   session_busy: 'The session has messages that are not final. ?force=true erases them too',
   rate_limited: ({ levels }) =>
-    `The limit of sends of this ${levels.find(({ remaining }) => remaining === 0)?.of ?? 'project'} is reached`,
+    levels.some(({ of }) => of === 'events')
+      ? 'The limit of published events of this project is reached'
+      : `The limit of sends of this ${levels.find(({ remaining }) => remaining === 0)?.of ?? 'project'} is reached`,
 }
 
 const issues: Entries<readonly Issue[]> = {

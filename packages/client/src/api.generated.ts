@@ -2512,6 +2512,11 @@ export interface components {
       readonly project?: components['schemas']['SendLimit']
       /** @description The sends of each API key. */
       readonly key?: components['schemas']['SendLimit']
+      /** @description The published events of the project. */
+      readonly events?: {
+        readonly eventsPerMinute: number
+        readonly burst: number
+      }
     }
     /** @description A token bucket. Its size is `burst`. */
     readonly SendLimit: {
@@ -2542,6 +2547,10 @@ export interface components {
         }
         readonly key?: {
           readonly messagesPerMinute: number
+          readonly burst: number
+        }
+        readonly events?: {
+          readonly eventsPerMinute: number
           readonly burst: number
         }
       } | null

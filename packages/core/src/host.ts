@@ -45,7 +45,12 @@ export {
   type PortalSettings,
 } from './domain/access/portal.js'
 export { isExternalId, projectSettings, type ProjectSettings } from './domain/access/project.js'
-export { sendLimitSettings, type SendLimit } from './domain/access/send-limit.js'
+export {
+  eventLimitSettings,
+  sendLimitSettings,
+  type EventLimit,
+  type SendLimit,
+} from './domain/access/send-limit.js'
 export type { A2aSetting, A2aSkill } from './domain/agents/a2a-card.js'
 export {
   AGENT_STATES,

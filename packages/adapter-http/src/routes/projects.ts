@@ -1,5 +1,6 @@
 import type { PlatformKey, Project } from '@org/agent-messaging-core'
 import {
+  eventLimitSettings,
   PLATFORM_PERMISSIONS,
   platformKeySettings,
   projectSettings,
@@ -10,6 +11,7 @@ import {
   type CreatedPlatformKey,
   type PlatformKeySettings,
   type ProjectSettings,
+  type EventLimit,
   type SendLimit,
 } from '@org/agent-messaging-core/host'
 import { chain, reply } from '@org/agent-messaging-http-kit'
@@ -31,8 +33,15 @@ const newProject = fieldsOf(nullAsAbsent(requestFields<ProjectSettings>(projectS
 })
 
 const limit = fieldsOf(requestFields<SendLimit>(sendLimitSettings), 'must be an object').optional()
+const eventLimit = fieldsOf(
+  requestFields<EventLimit>(eventLimitSettings),
+  'must be an object',
+).optional()
 const projectChange = fieldsOf({
-  sendLimits: fieldsOf({ project: limit, key: limit }, 'must be an object or null')
+  sendLimits: fieldsOf(
+    { project: limit, key: limit, events: eventLimit },
+    'must be an object or null',
+  )
     .nullable()
     .describe('Replaces the own limits. `null` removes them.'),
 }).meta({
@@ -48,6 +57,10 @@ const sendLimitsSchema = z
   .object({
     project: shownLimit.optional().describe('All sends of the project together.'),
     key: shownLimit.optional().describe('The sends of each API key.'),
+    events: z
+      .object({ eventsPerMinute: count, burst: count })
+      .optional()
+      .describe('The published events of the project.'),
   })
   .meta({ id: 'SendLimits' })
 

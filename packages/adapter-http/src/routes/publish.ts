@@ -1,3 +1,4 @@
+import type { BucketLevel } from '@org/agent-messaging-core/storage'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import {
   EVENT_TYPE_PATTERN,
@@ -16,6 +17,7 @@ import {
 } from '@org/agent-messaging-http-kit'
 import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
+import { rateLimitHeaders } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { ownAnswers, routesOf } from '../route.js'
 import { fieldsOf, id, jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
@@ -73,6 +75,8 @@ const published = z
   .union([eventId, z.object({ data: z.array(eventId) }).meta({ id: 'PublishedIds' })])
   .meta({ id: 'Published', description: '`data` for several events, in their order.' })
 
+type Answer = { readonly replayed: boolean; readonly levels?: readonly BucketLevel[] }
+
 /** Publishes events of the host. */
 export const publishRoutes = (d: HttpDeps) => {
   const { events } = d.service
@@ -89,12 +93,12 @@ export const publishRoutes = (d: HttpDeps) => {
           'the type gets a delivery. Without one, the event is in the log.',
         requestHeaders: ['Idempotency-Key', 'traceparent', 'tracestate'],
         body: publication,
-        refusals: ['idempotency_mismatch', 'unauthorized'],
+        refusals: ['idempotency_mismatch', 'rate_limited', 'unauthorized'],
         answer: ownAnswers({
           202: {
             description: 'The events are stored',
             body: published,
-            headers: ['Idempotent-Replayed'],
+            headers: ['Idempotent-Replayed', 'RateLimit-Policy', 'RateLimit'],
           },
         }),
       },
@@ -102,14 +106,14 @@ export const publishRoutes = (d: HttpDeps) => {
         const { access: _, ...sender } = senderOf(c)
         const problem = idempotencyKeyProblem(sender.idempotencyKey)
         if (problem) return refusal(problem)
-        const headers = (replayed: boolean) => (replayed ? { 'Idempotent-Replayed': 'true' } : {})
+        const answer = ({ replayed, levels = [], ...ids }: Answer) =>
+          reply(c, 202, ids, {
+            ...(replayed && { 'Idempotent-Replayed': 'true' }),
+            ...rateLimitHeaders(c, levels),
+          })
         return 'events' in sent
-          ? chain(events.publishBatch({ ...sender, ...sent }), ({ data, replayed }) =>
-              reply(c, 202, { data }, headers(replayed)),
-            )
-          : chain(events.publish({ ...sender, ...sent }), ({ id: eventId, replayed }) =>
-              reply(c, 202, { id: eventId }, headers(replayed)),
-            )
+          ? chain(events.publishBatch({ ...sender, ...sent }), answer)
+          : chain(events.publish({ ...sender, ...sent }), answer)
       },
     ),
   )

@@ -88,6 +88,36 @@ describe('limits of sends', () => {
     expect(log.json.data).toHaveLength(2)
   })
 
+  it('have a bucket of their own for published events', async () => {
+    const events = { eventsPerMinute: 60, burst: 2 }
+    const { ask, clock, createAgent, project } = await open({ project: perMinute(1, 1) })
+    const path = `/v1/projects/${project.id}`
+    const asOperator = { key: OPERATOR_KEY }
+    const wrong = { sendLimits: { events: perMinute(1, 1) } }
+    expect((await ask('PATCH', path, { ...asOperator, body: wrong })).status).toBe(400)
+    const body = { sendLimits: { project: perMinute(1, 1), events } }
+    expect((await ask('PATCH', path, { ...asOperator, body })).json).toMatchObject(body)
+    const agent = await createAgent()
+    await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+    const publish = (...ids: string[]) =>
+      ask('POST', '/v1/events', {
+        body: { events: ids.map((id) => ({ type: 'order.paid', data: {}, id })) },
+      })
+    const first = await publish('a')
+    expect([first.status, first.headers.get('ratelimit')]).toEqual([202, '"events";r=1;t=1'])
+    const refused = await publish('a', 'b', 'c')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(refused.headers.get('ratelimit-policy')).toBe('"events";q=2;w=2')
+    expect(refused.json.error).toEqual({
+      code: 'TOO_MANY_REQUESTS',
+      message: 'The limit of published events of this project is reached',
+    })
+    const replay = await publish('a')
+    expect([replay.status, replay.headers.get('ratelimit')]).toEqual([202, null])
+    await clock.advance(1_000)
+    expect((await publish('a', 'b', 'c')).status).toBe(202)
+  })
+
   it('have no effect while quotas are off', async () => {
     const { ask, createAgent, service, project } = await open()
     await service.projects.update({

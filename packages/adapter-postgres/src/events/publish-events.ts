@@ -11,8 +11,9 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { codeOf } from '../database/errors.js'
 import type { Gateway, Queries } from '../database/gateway.js'
-import { jsonRows } from '../database/sql.js'
+import { jsonRows, sql } from '../database/sql.js'
 import { countingCall } from '../messages/counts.js'
+import { withTokens } from '../messages/send-buckets.js'
 import {
   askedFor,
   KnownReceivers,
@@ -51,16 +52,24 @@ const MOST_EVENTS = 64
 /** `EventStore.publish`. Publications of many events share a commit with fewer others. */
 export function publisher({ grouped }: Gateway): EventStore['publish'] {
   const receivers = new KnownReceivers()
-  const group = (maxBatchSize: number) =>
+  const group = (maxBatchSize: number, isLimited = false) =>
     grouped<Publication, PublishOutcome>({
       keyOf: ({ projectId, outgoing }) => `${projectId} ${outgoing.events[0]?.id}`,
       lockOf: ({ projectId, outgoing }) => lockOf(projectId, outgoing.events[0]),
       maxBatchSize,
-      flush: (db, all) => withoutRace(() => publishAll(db, all, receivers)),
+      // Two batches of this process would wait for the same buckets.
+      ...(isLimited && { maxInFlight: 1, inTransaction: true }),
+      flush: (db, all) =>
+        isLimited
+          ? publishLimited(db, all, receivers)
+          : withoutRace(() => publishAll(db, all, receivers)),
     })
-  const single = group(MOST_EVENTS)
-  const batches = group(2)
-  return (publication) => (publication.outgoing.events.length === 1 ? single : batches)(publication)
+  const single = { free: group(MOST_EVENTS), limited: group(MOST_EVENTS, true) }
+  const batches = { free: group(2), limited: group(2, true) }
+  return (publication) => {
+    const { free, limited } = publication.outgoing.events.length === 1 ? single : batches
+    return (publication.takes ? limited : free)(publication)
+  }
 }
 
 /** A transaction of a host can hold the order of a session for long. */
@@ -76,6 +85,39 @@ export const withoutRace = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     if (codeOf(error) === UNIQUE_VIOLATION) return work()
     throw error
+  })
+
+const knownSql = sql<
+  { readonly events: string },
+  { readonly place: number; readonly known: number }
+>(`
+  select g.place, count(*)::int as known
+  from jsonb_to_recordset(@events::jsonb)
+    as g (place int, "projectId" text, id text, "askedKey" text)
+  where exists (select from agent_messaging.events e
+      where e.id = g.id and e.project_id = g."projectId")
+    or exists (select from agent_messaging.events e
+      where e.request_key = g."askedKey" and e.project_id = g."projectId")
+  group by g.place`)
+
+/** Publishes with the tokens of the project's events. Stored events take none. */
+const publishLimited = (
+  db: Queries,
+  all: readonly Publication[],
+  receivers: KnownReceivers,
+): Promise<PublishOutcome[]> =>
+  withTokens(db, all, {
+    tokensOf: async (publications) => {
+      const events = publications.flatMap(({ projectId, outgoing, request }, place) =>
+        outgoing.events.map(({ id }) => ({ place, projectId, id, askedKey: request?.key })),
+      )
+      const found = await db.all(knownSql, { events: jsonRows(events) })
+      const known = new Map(found.map((row) => [row.place, row.known]))
+      return publications.map(({ outgoing }, at) => outgoing.events.length - (known.get(at) ?? 0))
+    },
+    nowOf: ({ outgoing }) => outgoing.events[0]?.createdAt ?? 0,
+    commit: (taken) => publishAll(db, taken, receivers),
+    usedBy: (result) => (result.kind === 'published' ? result.events : 0),
   })
 
 /** Publishes each publication or nothing of it. They share no id. */

@@ -35,10 +35,10 @@ import { perform, runnerOf } from '../database/operations.js'
 import { call, jsonRows, sql } from '../database/sql.js'
 import { fanOut } from '../events/fan-out.js'
 import { KnownHooks, KnownReceivers } from '../webhooks/receivers.js'
+import { acceptLimited } from './accept-limited.js'
 import { acceptAll } from './accept-message.js'
 import { searchMessages } from './message-search.js'
 import { recordRuns } from './record-runs.js'
-import { acceptLimited } from './send-buckets.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64

@@ -1,13 +1,12 @@
 import {
+  takenMicros,
   takeTokens,
-  tokenMicros,
-  type Accepted,
-  type NewMessage,
+  type BucketLevel,
+  type TokenTake,
 } from '@org/agent-messaging-core/storage'
-import { acceptAll } from './accept-message.js'
+import type { Instant } from '@org/agent-messaging-core'
 import type { Queries } from '../database/gateway.js'
 import { jsonRows, sql } from '../database/sql.js'
-import type { KnownHooks } from '../webhooks/receivers.js'
 
 type Ids = { readonly ids: readonly string[] }
 
@@ -20,54 +19,57 @@ const lockSql = sql<Ids, { readonly id: string; readonly fullAt: number }>(`
 const storeSql = sql<{ readonly buckets: string }>(`
   update agent_messaging.send_buckets b set full_at = g."fullAt"
   from jsonb_to_recordset(@buckets::jsonb) as g (id text, "fullAt" bigint) where b.id = g.id`)
-const knownSql = sql<{ readonly messages: string }, { readonly id: string }>(`
-  select g.id
-  from jsonb_to_recordset(@messages::jsonb) as g (id text, "agentId" text, "idempotencyKey" text)
-  where exists (select from agent_messaging.messages m where m.id = g.id)
-    or exists (select from agent_messaging.messages m
-      where m.agent_id = g."agentId" and m.idempotency_key = g."idempotencyKey")`)
+
+type Levels = readonly BucketLevel[]
+type Limited = { readonly takes?: readonly TokenTake[] }
+type RateLimited = { readonly kind: 'rate_limited'; readonly levels: Levels }
+
+type Work<In, Out> = {
+  /** Returns how many tokens each input takes: 0 for a replay. Called when the buckets are locked. */
+  readonly tokensOf: (all: readonly In[]) => Promise<readonly number[]>
+  readonly nowOf: (input: In) => Instant
+  readonly commit: (sent: readonly In[]) => Promise<readonly Out[]>
+  /** Returns how many tokens an input has used. The others go back. */
+  readonly usedBy: (result: Out) => number
+}
 
 /**
- * `MessageStore.accept` for a batch of messages with `takes`, in a transaction. The locks on the
- * buckets come first and in one order. Processes that share a bucket wait for each other's commit.
+ * Commits a batch of inputs with `takes`, in a transaction. The locks on the buckets come first and
+ * in one order. Processes that share a bucket wait for each other's commit.
  */
-export async function acceptLimited(
+export async function withTokens<In extends Limited, Out>(
   db: Queries,
-  all: readonly NewMessage[],
-  hooks: KnownHooks,
-): Promise<Accepted[]> {
+  all: readonly In[],
+  { tokensOf, nowOf, commit, usedBy }: Work<In, Out>,
+): Promise<(Out | RateLimited)[]> {
   const ids = [
     ...new Set(all.flatMap(({ takes = [] }) => takes.map(({ bucket }) => bucket))),
   ].sort()
   const full = await lockBuckets(db, ids)
-  const known = await db.all(knownSql, {
-    messages: jsonRows(
-      all.map(({ id, agentId, idempotencyKey }) => ({ id, agentId, idempotencyKey })),
-    ),
-  })
-  const replays = new Set(known.map(({ id }) => id))
-  const asked = all.map((message) => {
-    if (replays.has(message.id)) return { message, isTaken: true }
-    const { isTaken, levels, fullTimes } = takeTokens(message.takes ?? [], full, message.now)
+  const tokens = await tokensOf(all)
+  const asked = all.map((input, at) => {
+    const { takes = [] } = input
+    const count = tokens[at] ?? 0
+    if (count === 0) return { input, takes: [], count, isTaken: true }
+    const { isTaken, levels, fullTimes } = takeTokens(takes, full, nowOf(input), count)
     for (const [bucket, fullAt] of fullTimes) full.set(bucket, fullAt)
-    return { message, isTaken, levels }
+    return { input, takes, count, isTaken, levels }
   })
-  const sent = asked.flatMap(({ message, isTaken }) => (isTaken ? message : []))
-  const accepted = await acceptAll(db, sent, hooks)
-  const acceptedById = new Map(sent.map(({ id }, at) => [id, accepted[at]]))
-  const results = asked.map(({ message, levels }): Accepted => {
-    const result = acceptedById.get(message.id)
-    if (!result) return { kind: 'rate_limited', levels: levels ?? [] }
-    if (!levels) return result
-    if (result.kind === 'created' || result.kind === 'claimed') return { ...result, levels }
-    // Nothing was stored, so the tokens go back.
-    for (const { bucket, limit } of message.takes ?? [])
-      full.set(bucket, (full.get(bucket) ?? 0) - tokenMicros(limit))
-    return result
+  const results = await commit(asked.flatMap(({ input, isTaken }) => (isTaken ? input : [])))
+  const next = results.values()
+  const decided = asked.map(({ takes, count, isTaken, levels = [] }): Out | RateLimited => {
+    if (!isTaken) return { kind: 'rate_limited', levels }
+    const result = next.next().value as Out
+    const used = usedBy(result)
+    for (const { bucket, limit } of takes) {
+      const rest = takenMicros(limit, count) - takenMicros(limit, used)
+      full.set(bucket, (full.get(bucket) ?? 0) - rest)
+    }
+    return used === 0 || takes.length === 0 ? result : { ...result, levels }
   })
   const buckets = jsonRows(ids.map((id) => ({ id, fullAt: full.get(id) ?? 0 })))
   await db.run(storeSql, { buckets })
-  return results
+  return decided
 }
 
 async function lockBuckets(db: Queries, ids: readonly string[]): Promise<Map<string, number>> {

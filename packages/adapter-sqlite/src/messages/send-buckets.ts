@@ -3,7 +3,7 @@ import { takeTokens, type BucketLevel, type TokenTake } from '@org/agent-messagi
 import type { Database, Statement } from 'better-sqlite3'
 import type { Collected } from '../database/transaction.js'
 
-/** Token buckets of sends. Reads and writes each bucket once for each transaction. */
+/** Token buckets of sends and published events. Reads and writes each bucket once for each transaction. */
 export class SendBuckets implements Collected {
   readonly #read: Statement<[string], number>
   readonly #write: Statement<[string, number]>
@@ -34,10 +34,11 @@ export class SendBuckets implements Collected {
   take(
     takes: readonly TokenTake[],
     now: Instant,
+    count = 1,
   ): { isTaken: boolean; levels: readonly BucketLevel[]; store: () => void } {
     for (const { bucket } of takes)
       if (!this.#fullTimes.has(bucket)) this.#fullTimes.set(bucket, this.#read.get(bucket) ?? 0)
-    const { isTaken, levels, fullTimes } = takeTokens(takes, this.#fullTimes, now)
+    const { isTaken, levels, fullTimes } = takeTokens(takes, this.#fullTimes, now, count)
     const store = (): void => {
       for (const [bucket, fullAt] of fullTimes) this.#set(bucket, fullAt)
     }

@@ -1,4 +1,5 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
+import { eventTakes, type BucketLevel, type TokenTake } from '../domain/access/send-limit.js'
 import { parseTrace, type TraceContext } from '../domain/messages/trace.js'
 import { fail } from '../domain/values/fail.js'
 import type { IdempotencyMismatch } from '../domain/values/idempotency.js'
@@ -42,10 +43,12 @@ export type PublishBatchInput = Publisher & {
   readonly events: readonly NewEvent[]
 }
 
+/** The token buckets of the project's events. Absent without a limit and for a repetition. */
+type Levels = { readonly levels?: readonly BucketLevel[] }
 /** `replayed`: an earlier call stored the event. */
-export type PublishedEvent = { readonly id: string; readonly replayed: boolean }
+export type PublishedEvent = Levels & { readonly id: string; readonly replayed: boolean }
 /** `replayed`: earlier calls stored all events. */
-export type PublishedBatch = {
+export type PublishedBatch = Levels & {
   readonly data: readonly { readonly id: string }[]
   readonly replayed: boolean
 }
@@ -56,20 +59,21 @@ export type PublishError =
   /** The recalled key is revoked. */
   | { readonly kind: 'unauthorized' }
   | IdempotencyMismatch
+  /** The token bucket of the project's events has too few tokens. */
+  | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
 
 type Publishing = Pick<
   Platform,
   'clock' | 'crypto' | 'ids' | 'policy' | 'publicUrl' | 'storage' | 'tracing'
 > &
-  Needs<'deliverySender' | 'eventNews' | 'knownTypes' | 'sendQueue' | 'telemetry'>
+  Needs<'deliverySender' | 'eventNews' | 'knownTypes' | 'projectLimits' | 'sendQueue' | 'telemetry'>
 
 export const publishEvent =
   (d: Publishing) =>
   (input: PublishInput): ResultAsync<PublishedEvent, PublishError> =>
-    new ResultAsync(publish(d, input, [input], () => '')).map(({ data: [first], replayed }) => ({
-      id: first?.id ?? '',
-      replayed,
-    }))
+    new ResultAsync(publish(d, input, [input], () => '')).map(
+      ({ data: [first], ...published }) => ({ id: first?.id ?? '', ...published }),
+    )
 
 export const publishBatch =
   (d: Publishing) =>
@@ -101,6 +105,8 @@ async function publish(
     switch (stored.kind) {
       case 'key_revoked':
         return fail('unauthorized')
+      case 'rate_limited':
+        return err(stored)
       case 'mismatch':
         return err(mismatch(ids, stored.ids, pathOf))
       case 'too_many_deliveries':
@@ -108,8 +114,11 @@ async function publish(
           'events',
           `must make at most ${MOST_DELIVERIES} deliveries together: publish the first ${stored.fits} on their own`,
         )
-      default:
-        return ok({ data: ids.map((id) => ({ id })), replayed: stored.kind === 'replayed' })
+      default: {
+        const data = ids.map((id) => ({ id }))
+        const levels = stored.kind === 'published' ? stored.levels : undefined
+        return ok({ data, replayed: stored.kind === 'replayed', ...(levels && { levels }) })
+      }
     }
   })
 }
@@ -165,13 +174,18 @@ async function commit(
   given: readonly NewEvent[],
 ): Promise<Result<Committed, Invalid | Unavailable>> {
   const { projectId, transaction } = asked
+  const takes = transaction ? ok([]) : await takesOf(d, projectId)
+  if (takes.isErr()) return err(takes.error)
   const span = d.tracing.start({
     name: 'event.publish',
     parent: parseTrace(asked.traceparent, asked.tracestate),
     details: { projectId, events: given.length },
   })
   const claim = transaction ? undefined : d.deliverySender.admit()
-  const publication = publicationOf(d, asked, given, { trace: span.trace, claim })
+  const publication = {
+    ...publicationOf(d, asked, given, { trace: span.trace, claim }),
+    ...(takes.value.length > 0 && { takes: takes.value }),
+  }
   const { events } = (transaction ?? d.storage) satisfies PublishStore
   const written = await tracedCommit(d.tracing, span, 'publish', () => events.publish(publication))
   if (!written.ok) {
@@ -195,6 +209,14 @@ async function commit(
     ...(!isNew && { refused: stored.kind }),
   })
   return ok({ ids: outgoing.events.map(({ id }) => id), stored })
+}
+
+async function takesOf(
+  { policy: { quotas }, projectLimits }: Publishing,
+  projectId: string,
+): Promise<Result<TokenTake[], Unavailable>> {
+  if (!quotas) return ok([])
+  return (await projectLimits.of(projectId)).map((own) => eventTakes(quotas, own, projectId))
 }
 
 type Cause = { readonly trace: TraceContext | undefined; readonly claim: Admission | undefined }

@@ -14,7 +14,11 @@ import {
 } from '../domain/access/api-key.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { ROLES } from '../domain/access/permission.js'
-import { sendLimitSettings, type SendLimits } from '../domain/access/send-limit.js'
+import {
+  eventLimitSettings,
+  sendLimitSettings,
+  type SendLimits,
+} from '../domain/access/send-limit.js'
 import { fail } from '../domain/values/fail.js'
 import { projectSettings, type ProjectSettings } from '../domain/access/project.js'
 import { newRulesOf } from '../domain/values/setting.js'
@@ -71,10 +75,11 @@ export const updateProject =
   (d: Changing) =>
   ({ projectId, actor, ...change }: UpdateProjectInput) => {
     const sendLimits = change.sendLimits ?? {}
-    const { project, key } = sendLimits
+    const { project, key, events } = sendLimits
     const problem = broken({
       ...(project && newRulesOf(sendLimitSettings, project, 'sendLimits.project.')),
       ...(key && newRulesOf(sendLimitSettings, key, 'sendLimits.key.')),
+      ...(events && newRulesOf(eventLimitSettings, events, 'sendLimits.events.')),
     })
     if (problem) return errAsync(problem.error)
     const audit = auditEntry(d, {

@@ -1,3 +1,4 @@
+import type { BucketLevel, TokenTake } from '../domain/access/send-limit.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { PublishRequest, WebhookEvent } from '../domain/webhooks/event.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
@@ -81,6 +82,8 @@ export type Publication = {
   readonly projectId: string
   readonly outgoing: Outgoing
   readonly request?: PublishRequest
+  /** Each new event takes these tokens in its commit, or the request is refused as `rate_limited`. */
+  readonly takes?: readonly TokenTake[]
   /** The key that publishes, if it was read earlier. Nothing is stored if it is revoked now. */
   readonly apiKeyId?: string
 }
@@ -90,7 +93,12 @@ export type Publication = {
  * the events, so many make few enough deliveries.
  */
 export type PublishOutcome =
-  | ({ readonly kind: 'published'; readonly events: number } & ClaimedDeliveries)
+  | ({
+      readonly kind: 'published'
+      readonly events: number
+      readonly levels?: readonly BucketLevel[]
+    } & ClaimedDeliveries)
+  | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   | { readonly kind: 'replayed' | 'key_revoked' }
   | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
   | { readonly kind: 'too_many_deliveries'; readonly fits: number }

@@ -12,8 +12,8 @@ export {
 } from '../domain/access/principal.js'
 export {
   hasLimits,
+  takenMicros,
   takeTokens,
-  tokenMicros,
   type BucketLevel,
   type SendLimits,
   type TokenTake,

@@ -39,6 +39,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_STRICT_EVENT_TYPES', ['yes']],
   ['SERVICE_PROJECT_MESSAGES_PER_MINUTE', ['0', '1.5', 'many']],
   ['SERVICE_KEY_MESSAGES_PER_MINUTE', ['0', '10000001']],
+  ['SERVICE_PROJECT_EVENTS_PER_MINUTE', ['0', '10000001']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
   ['SERVICE_SEND_QUEUE_MS', ['0', '600001', 'off']],
   ['SERVICE_RUN_LEASE_MS', ['999', 'long']],

@@ -87,9 +87,11 @@ function quotasOf(env: Environment): QuotaPolicy | undefined {
   if (env.SERVICE_QUOTAS === 'off') return undefined
   const perMinute = (messages: number | undefined) =>
     messages === undefined ? undefined : { messagesPerMinute: messages, burst: messages }
+  const events = env.SERVICE_PROJECT_EVENTS_PER_MINUTE
   return {
     project: perMinute(env.SERVICE_PROJECT_MESSAGES_PER_MINUTE),
     key: perMinute(env.SERVICE_KEY_MESSAGES_PER_MINUTE),
+    events: events === undefined ? undefined : { eventsPerMinute: events, burst: events },
   }
 }
 

@@ -202,13 +202,21 @@ export const environment = z.object({
     'Refuses published events whose type is not in the catalogue, or whose data does not match its schema.',
     ...choice('on', 'off'),
   ),
-  SERVICE_QUOTAS: preset('off', 'Keeps the limits of sends.', ...choice('on', 'off')),
+  SERVICE_QUOTAS: preset(
+    'off',
+    'Keeps the limits of sends and of published events.',
+    ...choice('on', 'off'),
+  ),
   SERVICE_PROJECT_MESSAGES_PER_MINUTE: optional(
     'Most messages of a project per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
     ...whole(1, 10_000_000),
   ),
   SERVICE_KEY_MESSAGES_PER_MINUTE: optional(
     'Most messages of an API key per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
+    ...whole(1, 10_000_000),
+  ),
+  SERVICE_PROJECT_EVENTS_PER_MINUTE: optional(
+    'Most published events of a project per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
     ...whole(1, 10_000_000),
   ),
   SERVICE_SEND_QUEUE_MS: preset(

@@ -33,6 +33,7 @@ import {
 } from './memory-event-log.js'
 import { removeDelivery } from './memory-delivery-rows.js'
 import { advanceOrder } from './memory-order.js'
+import { takeFrom } from './memory-buckets.js'
 import { publish, receiversOf } from './memory-outbox.js'
 import { keyOfEvent, type Immediate, type Memory } from './memory.js'
 
@@ -43,7 +44,7 @@ export class MemoryEvents implements Immediate<EventStore> {
     this.#memory = memory
   }
 
-  publish({ projectId, outgoing, request, apiKeyId }: Publication): PublishOutcome {
+  publish({ projectId, outgoing, request, takes, apiKeyId }: Publication): PublishOutcome {
     const { apiKeys } = this.#memory
     const key = apiKeys.get(apiKeyId ?? '')?.key
     if (apiKeyId !== undefined && (!key || key.revokedAt !== undefined))
@@ -62,10 +63,14 @@ export class MemoryEvents implements Immediate<EventStore> {
     })
     if (decided.kind !== 'new') return decided
     const { events } = decided
+    const now = events[0]?.createdAt ?? 0
+    const taken = takes && takeFrom(this.#memory, takes, now, events.length)
+    if (taken?.kind === 'rate_limited') return taken
     appendCount(this.#memory, countOfPublish(events))
     return {
       kind: 'published',
       events: events.length,
+      ...taken,
       ...publish(this.#memory, { ...outgoing, events }),
     }
   }

@@ -10,7 +10,6 @@ import {
   isFinal,
   isRetryable,
   isEndUser,
-  takeTokens,
   isWaitingFor,
   type MessageState,
   type Accepted,
@@ -58,6 +57,7 @@ import {
   searchMessages,
 } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
+import { takeFrom } from './memory-buckets.js'
 import { publish } from './memory-outbox.js'
 import { leaveRetried } from './memory-delivery-rows.js'
 import {
@@ -95,7 +95,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (isChanged) return { kind: 'agent_changed' }
     const session = sessionOf(this.#memory, message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
-    const taken = this.#takeTokens(message)
+    const taken = message.takes && takeFrom(this.#memory, message.takes, message.now)
     if (taken?.kind === 'rate_limited') return taken
 
     const row = this.#insert(message)
@@ -105,14 +105,6 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (until === undefined) return { kind: 'created', message: row.message, ...taken }
     const claimed = claimHead(this.#memory, session, row, message.now, until)
     return { kind: 'claimed', claimed, ...taken }
-  }
-
-  #takeTokens({ takes, now }: NewMessage) {
-    if (!takes) return undefined
-    const { sendBuckets } = this.#memory
-    const { isTaken, fullTimes, levels } = takeTokens(takes, sendBuckets, now)
-    for (const [bucket, fullAt] of fullTimes) sendBuckets.set(bucket, fullAt)
-    return isTaken ? { levels } : ({ kind: 'rate_limited', levels } as const)
   }
 
   claimRunnable({ lanes, now, until }: ClaimRunnable): ClaimedMessage[] {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { takeTokens, tokenTakes, type FullTimes, type SendLimit } from './send-limit.js'
+import {
+  eventTakes,
+  hasLimits,
+  takeTokens,
+  tokenTakes,
+  type FullTimes,
+  type SendLimit,
+} from './send-limit.js'
 
 const NOW = 1_900_000_000_000
 const limit: SendLimit = { messagesPerMinute: 60, burst: 3 }
@@ -22,6 +29,18 @@ describe('takeTokens', () => {
     expect(at(NOW + 60_000)).toEqual([true, 2, 0, 1_000])
   })
 
+  it('takes the tokens of several events, or all of a bucket that is smaller', () => {
+    const asked = (count: number, stored: FullTimes) => takeTokens([take], stored, NOW, count)
+    const two = asked(2, new Map())
+    expect([two.isTaken, two.levels[0]?.remaining]).toEqual([true, 1])
+    const refused = asked(2, two.fullTimes)
+    expect([refused.isTaken, refused.levels[0]?.retryInMs]).toEqual([false, 1_000])
+    expect(refused.fullTimes).toEqual(two.fullTimes)
+    const many = asked(10, new Map())
+    expect([many.isTaken, many.levels[0]?.fullInMs]).toEqual([true, 3_000])
+    expect(asked(10, two.fullTimes).levels[0]?.retryInMs).toBe(2_000)
+  })
+
   it('takes from no bucket if one is empty', () => {
     const key = { bucket: 'key k', of: 'key', limit: { messagesPerMinute: 1, burst: 1 } } as const
     const first = takeTokens([take, key], new Map(), NOW)
@@ -37,6 +56,19 @@ describe('takeTokens', () => {
   it('fills up again after the clock was set back', () => {
     const stored = new Map([[take.bucket, (NOW + 86_400_000) * 1_000]])
     expect(takeTokens([take], stored, NOW).levels[0]?.retryInMs).toBe(1_000)
+  })
+})
+
+describe('eventTakes', () => {
+  it('prefers the own limit of a project', () => {
+    const events = { eventsPerMinute: 60, burst: 3 }
+    expect(eventTakes({ project: limit }, { key: limit }, 'p')).toEqual([])
+    expect(eventTakes({ events }, undefined, 'p')).toEqual([
+      { bucket: 'events p', of: 'events', limit },
+    ])
+    const own = { events: { eventsPerMinute: 1, burst: 1 } }
+    expect(eventTakes({ events }, own, 'p')).toMatchObject([{ limit: { messagesPerMinute: 1 } }])
+    expect([hasLimits(own), hasLimits({ key: limit }), hasLimits({})]).toEqual([true, true, false])
   })
 })
 

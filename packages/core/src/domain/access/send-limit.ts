@@ -13,26 +13,37 @@ export const sendLimitSettings = {
   burst: count,
 } as const satisfies SettingsOf<SendLimit>
 
-/** The limits of a project: of all its sends together, and of each of its API keys. */
+/** A token bucket for published events. Each new event takes one token. */
+export type EventLimit = { readonly eventsPerMinute: number; readonly burst: number }
+export const eventLimitSettings = {
+  eventsPerMinute: count,
+  burst: count,
+} as const satisfies SettingsOf<EventLimit>
+
+/**
+ * The limits of a project: of all its sends together, of each of its API keys, and of all its
+ * published events.
+ */
 export type SendLimits = {
   readonly project?: SendLimit | undefined
   readonly key?: SendLimit | undefined
+  readonly events?: EventLimit | undefined
 }
 
-export const hasLimits = ({ project, key }: SendLimits): boolean =>
-  project !== undefined || key !== undefined
+export const hasLimits = ({ project, key, events }: SendLimits): boolean =>
+  (project ?? key ?? events) !== undefined
 
 /**
- * A token that a new message takes. `bucket` is unique over all projects. A platform key has a
+ * The tokens that a new message, or each new event of a request, takes. `bucket` is unique over all projects. A platform key has a
  * bucket in each project, because the limits of projects differ.
  */
 export type TokenTake = {
   readonly bucket: string
-  readonly of: 'project' | 'key' | 'caller'
+  readonly of: 'project' | 'key' | 'caller' | 'events'
   readonly limit: SendLimit
 }
 
-/** A bucket after a send. `retryInMs` is 0 if it has a token. */
+/** A bucket after a send. `retryInMs` is 0 if it has the tokens of such a send. */
 export type BucketLevel = Pick<TokenTake, 'of' | 'limit'> & {
   readonly remaining: number
   readonly fullInMs: number
@@ -45,7 +56,7 @@ export type FullTimes = ReadonlyMap<string, number>
 const MICROS_PER_MINUTE = 60_000_000
 
 /** Returns the time in which the bucket gains one token, in microseconds. */
-export const tokenMicros = ({ messagesPerMinute }: SendLimit): number =>
+const tokenMicros = ({ messagesPerMinute }: SendLimit): number =>
   Math.max(1, Math.round(MICROS_PER_MINUTE / messagesPerMinute))
 
 type Sender = {
@@ -78,8 +89,25 @@ const takeOf = (
   limit: SendLimit | undefined,
 ): TokenTake[] => (limit && name !== undefined ? [{ bucket: `${of} ${name}`, of, limit }] : [])
 
+/** Returns the bucket that new events take their tokens from. */
+export function eventTakes(
+  byDefault: SendLimits,
+  own: SendLimits | undefined,
+  projectId: string,
+): TokenTake[] {
+  const limit = own?.events ?? byDefault.events
+  if (!limit) return []
+  const { eventsPerMinute: messagesPerMinute, burst } = limit
+  return takeOf('events', projectId, { messagesPerMinute, burst })
+}
+
+/** Returns the time in which the bucket gains the tokens that `count` new events take. */
+export const takenMicros = (limit: SendLimit, count: number): number =>
+  tokenMicros(limit) * Math.min(count, limit.burst)
+
 /**
- * Takes one token from each bucket, or from none. A stored time that lies too far ahead counts as
+ * Takes `count` tokens from each bucket, or from none. A bucket that is smaller must be full, and
+ * is empty then. A stored time that lies too far ahead counts as
  * an empty bucket. Store an earlier time also for a refused send. Otherwise the bucket stays empty
  * after the clock was set back, or after the limit changed.
  */
@@ -87,26 +115,27 @@ export function takeTokens(
   takes: readonly TokenTake[],
   stored: FullTimes,
   now: Instant,
+  count = 1,
 ): { readonly isTaken: boolean; readonly fullTimes: FullTimes; readonly levels: BucketLevel[] } {
   const nowMicros = now * 1_000
   const isTaken = takes.every(
     ({ bucket, limit }) =>
-      fullTimeOf(limit, stored.get(bucket), nowMicros) + tokenMicros(limit) <=
+      fullTimeOf(limit, stored.get(bucket), nowMicros) + takenMicros(limit, count) <=
       nowMicros + bucketMicros(limit),
   )
   const fullTimes = new Map<string, number>()
   const levels: BucketLevel[] = []
   for (const { bucket, of, limit } of takes) {
-    const interval = tokenMicros(limit)
-    const fullAt = fullTimeOf(limit, stored.get(bucket), nowMicros) + (isTaken ? interval : 0)
+    const taken = takenMicros(limit, count)
+    const fullAt = fullTimeOf(limit, stored.get(bucket), nowMicros) + (isTaken ? taken : 0)
     const spareMicros = nowMicros + bucketMicros(limit) - fullAt
     fullTimes.set(bucket, fullAt)
     levels.push({
       of,
       limit,
-      remaining: Math.floor(spareMicros / interval),
+      remaining: Math.floor(spareMicros / tokenMicros(limit)),
       fullInMs: Math.ceil((fullAt - nowMicros) / 1_000),
-      retryInMs: Math.max(0, Math.ceil((interval - spareMicros) / 1_000)),
+      retryInMs: Math.max(0, Math.ceil((taken - spareMicros) / 1_000)),
     })
   }
   return { isTaken, fullTimes, levels }

@@ -11,6 +11,7 @@ import { table } from '../output.js'
 type LimitOptions = {
   readonly projectPerMinute?: number
   readonly keyPerMinute?: number
+  readonly eventsPerMinute?: number
   readonly burst?: number
 }
 
@@ -52,9 +53,10 @@ export function addProjects(program: Command): void {
   })
     .option('--project-per-minute <n>', 'messages of the project per minute', wholeNumber(1))
     .option('--key-per-minute <n>', 'messages of each API key per minute', wholeNumber(1))
+    .option('--events-per-minute <n>', 'published events per minute', wholeNumber(1))
     .option(
       '--burst <n>',
-      'size of the token buckets (default: the messages per minute)',
+      'size of the token buckets (default: the number per minute)',
       wholeNumber(1),
     )
   addApiCommand(projects, 'list', {
@@ -76,12 +78,19 @@ export function addProjects(program: Command): void {
   })
 }
 
-function limitsOf({ projectPerMinute, keyPerMinute, burst }: LimitOptions): SendLimits {
+function limitsOf({
+  projectPerMinute,
+  keyPerMinute,
+  eventsPerMinute,
+  burst,
+}: LimitOptions): SendLimits {
   const limit = (messagesPerMinute: number | undefined) =>
     messagesPerMinute === undefined
       ? undefined
       : { messagesPerMinute, burst: burst ?? messagesPerMinute }
-  return given({ project: limit(projectPerMinute), key: limit(keyPerMinute) })
+  const events =
+    eventsPerMinute === undefined ? undefined : { eventsPerMinute, burst: burst ?? eventsPerMinute }
+  return given({ project: limit(projectPerMinute), key: limit(keyPerMinute), events })
 }
 
 const row = ({ id, name, createdAt }: Project) => ({ id, name, createdAt })

@@ -51,6 +51,7 @@ const deliveriesOf = async ({ deliveries }: UnwrappedStorage, projectId = PROJEC
 export function publishedEventsSuite(it: StorageTest): void {
   committingSuite(it)
   idempotencySuite(it)
+  limitsSuite(it)
   orderSuite(it)
   removalSuite(it)
 }
@@ -193,6 +194,57 @@ function idempotencySuite(it: StorageTest): void {
     expect(await logOf(storage)).toEqual(['a', 'b'])
     const elsewhere = publication([{ id: 'c', projectId: OTHER_PROJECT_ID }], { request })
     expect(await storage.events.publish(elsewhere)).toMatchObject({ kind: 'published' })
+  })
+}
+
+function limitsSuite(it: StorageTest): void {
+  const limit = { messagesPerMinute: 60, burst: 3 }
+  const takes = [{ bucket: 'events p', of: 'events', limit } as const]
+  const levels = (remaining: number) => [{ of: 'events', remaining }]
+  const events = (...names: string[]) => names.map((id) => ({ id, fingerprint: 'f' }))
+
+  it('takes a token for each new event, and none for a replay', async ({ storage }) => {
+    const first = await storage.events.publish(publication(events('a', 'b'), { takes }))
+    expect(first).toMatchObject({ kind: 'published', events: 2, levels: levels(1) })
+    const replay = await storage.events.publish(publication(events('a', 'b'), { takes }))
+    expect(replay).toEqual({ kind: 'replayed' })
+    const refused = publication(events('c', 'd'), { takes })
+    expect(await storage.events.publish(refused)).toMatchObject({
+      kind: 'rate_limited',
+      levels: [{ remaining: 1, retryInMs: 1_000 }],
+    })
+    expect(await logOf(storage)).toEqual(['a', 'b'])
+    const partly = await storage.events.publish(publication(events('a', 'c'), { takes }))
+    expect(partly).toMatchObject({ kind: 'published', events: 1, levels: levels(0) })
+  })
+
+  it('takes no token for a known request, or for other events of its ids', async ({ storage }) => {
+    const request = { key: 'k', fingerprint: 'r' }
+    const asked = publication([{}, {}], { takes, request })
+    expect(await storage.events.publish(asked)).toMatchObject({ levels: levels(1) })
+    expect(await storage.events.publish(asked)).toEqual({ kind: 'replayed' })
+    await storage.events.publish(publication([{ id: 'a' }]))
+    const other = publication([...events('a'), { id: 'b' }], { takes })
+    expect(await storage.events.publish(other)).toEqual({ kind: 'mismatch', ids: ['a'] })
+    const last = await storage.events.publish(publication([{}], { takes }))
+    expect(last).toMatchObject({ kind: 'published', levels: levels(0) })
+  })
+
+  it('takes a full bucket for a batch that is larger', async ({ storage }) => {
+    const large = publication([{}, {}, {}, {}, {}], { takes })
+    expect(await storage.events.publish(large)).toMatchObject({ events: 5, levels: levels(0) })
+    const { kind } = await storage.events.publish(publication([{}], { takes }))
+    expect(kind).toBe('rate_limited')
+  })
+
+  it('shares the tokens between instances', async ({ storage, second }) => {
+    const results = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        (n % 2 === 0 ? storage : second).events.publish(publication([{}], { takes })),
+      ),
+    )
+    expect(results.filter(({ kind }) => kind === 'published')).toHaveLength(3)
+    expect(await logOf(storage)).toHaveLength(3)
   })
 }
 
