@@ -354,7 +354,7 @@ export interface components {
       readonly error?: components['schemas']['RunError']
       readonly usage?: components['schemas']['RunUsage']
     }
-    /** @description Why a message or a delivery is where it is. */
+    /** @description Why a message, an event or a delivery is where it is. */
     readonly Story: {
       /** @description All sentences. */
       readonly text: string
@@ -379,6 +379,9 @@ export interface components {
         | 'delivered'
         | 'undelivered'
         | 'no_webhook'
+        | 'created_later'
+        | 'not_subscribed'
+        | 'not_sent_to'
         | 'filtered_out'
         | 'no_delivery'
         | 'delivery_cancelled'
@@ -2051,6 +2054,24 @@ export interface components {
       readonly createdAt: string
       /** @description The published object, with the fields that were given beside it. */
       readonly data: JsonObject
+    }
+    readonly ListedEventPage: {
+      readonly data: readonly components['schemas']['ListedEvent'][]
+      /** @description Send it as `?cursor=`. Null on the last page. */
+      readonly nextCursor: string | null
+      /**
+       * Format: date-time
+       * @description Present if the page ended after 10,000 events: how far it looked.
+       */
+      readonly lookedBackTo?: string
+    }
+    readonly ListedEvent: {
+      readonly id: string
+      readonly event: components['schemas']['EventType']
+      /** Format: date-time */
+      readonly createdAt: string
+      /** @description False: no stored delivery has the event. */
+      readonly hasDeliveries: boolean
     }
     readonly EventLogPage: {
       readonly data: readonly components['schemas']['LoggedEvent'][]

@@ -1,11 +1,21 @@
 import { segment } from './http.js'
-import type { NewEvent } from './resources.js'
+import { listOf, type List, type PageInput } from './pages.js'
+import type { ListedEvent, NewEvent, Story } from './resources.js'
 import type { PublishedEvent, WebhookEvent } from './webhooks/events.js'
 import type { Http } from './http.js'
 
 /** An event of the log. Continue after it with its `cursor`. */
 export type LoggedEvent = { readonly cursor: string; readonly event: WebhookEvent | PublishedEvent }
 export type EventLogPage = { readonly data: readonly LoggedEvent[]; readonly nextCursor: string }
+
+export type EventFilter = {
+  /** A type or the name of an event, or a group such as `order.*`. */
+  readonly type?: string
+  /** True leaves out the events of the service. */
+  readonly published?: boolean
+  readonly createdAfter?: string
+  readonly createdBefore?: string
+}
 
 type Read = {
   /** A cursor of an event or page. Absent: the oldest event. */
@@ -48,7 +58,12 @@ export function eventsOf(http: Http) {
       publish({ events }, options),
     get: (id: string): Promise<WebhookEvent | PublishedEvent> =>
       http.get(`/v1/events${segment(id)}`),
-    /** Reads one page. */
+    /** Says why webhooks do not have the event. */
+    story: (id: string): Promise<Story> => http.get(`/v1/events${segment(id)}/story`),
+    /** Lists events without their data, newest first. */
+    list: (filter?: EventFilter & PageInput): List<ListedEvent> =>
+      listOf(http, '/v1/recent-events', filter),
+    /** Reads one page of the log. */
     read,
     /**
      * Follows the log without end, from the cursor `after` or from the oldest event. Store the

@@ -3,7 +3,7 @@ export { MessagingError, type AskOptions } from './ask.js'
 export { createClient, type Client } from './client.js'
 export { NotCompletedError, type CompleteOptions } from './complete.js'
 export type { ClientOptions } from './http.js'
-export type { EventLogPage, LoggedEvent } from './events.js'
+export type { EventFilter, EventLogPage, LoggedEvent } from './events.js'
 export type { StreamEvent } from './message-stream.js'
 export type { MessageSearch } from './messages.js'
 export type { List, Page, PageInput } from './pages.js'
@@ -43,6 +43,7 @@ export type {
   NewMessage,
   EventTypeDefinition,
   EventTypeSettings,
+  ListedEvent,
   ListedEventType,
   NewPortalLink,
   NewSessionToken,

@@ -67,6 +67,7 @@ export type DeliveryAttempt = Schemas['DeliveryAttempt']
 export type DeliveryDetail = Schemas['DeliveryDetail']
 export type DeliveryFilter = {
   readonly webhookId?: string
+  readonly eventId?: string
   /** The message or the session that caused the events. */
   readonly messageId?: string
   readonly sessionId?: string
@@ -80,6 +81,9 @@ export type NewRecovery = Schemas['NewRecovery']
 export type NewRetry = Schemas['NewRetry']
 export type Recovery = Schemas['Recovery']
 export type TestEvent = Schemas['TestEvent']
+
+/** An event in a list, without its data. */
+export type ListedEvent = Schemas['ListedEvent']
 
 /** What a put of an event type says. A field that is absent is removed. */
 export type EventTypeSettings = Schemas['EventTypeSettings']

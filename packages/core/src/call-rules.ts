@@ -37,6 +37,10 @@ const transaction: Check = (value) =>
   isObject(value) && 'onEnd' in value ? undefined : 'must come from inTransaction'
 const objects: Check = (value) =>
   Array.isArray(value) && value.every(isObject) ? undefined : 'must be a list of objects'
+const texts: Check = (value) =>
+  Array.isArray(value) && value.every((one) => text(one) === undefined)
+    ? undefined
+    : 'must be a list of strings'
 
 const needed =
   (check: Check): Check =>
@@ -171,6 +175,7 @@ const CHECKS: Grouped = {
     list: {
       ...PROJECT,
       ...CREATED,
+      eventId: TEXT,
       messageId: TEXT,
       sessionId: TEXT,
       webhookId: TEXT,
@@ -193,6 +198,8 @@ const CHECKS: Grouped = {
     publish: { ...PROJECT, transaction: optional(transaction) },
     publishBatch: { ...PROJECT, transaction: optional(transaction) },
     get: { ...PROJECT, eventId: ID },
+    story: { ...PROJECT, eventId: ID },
+    list: { ...PROJECT, ...CREATED, types: optional(texts), published: optional(boolean) },
     read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER },
   },
   eventTypes: {

@@ -131,6 +131,7 @@ export {
   eventNameRule,
   MAX_EVENT_TYPE,
   PUBLISHED_PATTERN,
+  SUBSCRIPTION_PATTERN,
   subscriptionRule,
 } from './domain/webhooks/event-name.js'
 export { MAX_EVENT_ID, MOST_PUBLISHED } from './domain/webhooks/published-event.js'
@@ -146,6 +147,7 @@ export { sendingSettings } from './domain/webhooks/sending.js'
 export {
   filterLimits,
   filterRules,
+  lineOf,
   type JsonScalar,
   type FilterCondition,
   type WebhookFilter,
@@ -219,7 +221,16 @@ export {
   type ShownDelivery,
   type ShownDeliveryDetail,
 } from './shown/deliveries.js'
-export { shownEvent, shownEvents, type ShownEvent, type ShownEvents } from './shown/events.js'
+export {
+  shownEvent,
+  shownEvents,
+  shownListedEvent,
+  type ShownEvent,
+  type ShownEvents,
+  type ShownListedEvent,
+} from './shown/events.js'
+export type { ListEventsInput } from './webhooks/read-events.js'
+export type { EventStory } from './webhooks/read-receivers.js'
 export { shownCreatedKey, shownKey, type ShownCreatedKey, type ShownKey } from './shown/keys.js'
 export {
   shownFoundMessage,

@@ -62,7 +62,7 @@ import type {
   PublishInput,
 } from './messages/publish-events.js'
 import type { EventRef } from './webhooks/read-events.js'
-import type { StoredEvent } from './ports/event-store.js'
+import type { ListedEvent, StoredEvent } from './ports/event-store.js'
 import type { EnqueueInput, SendError, Sent } from './messages/send-message.js'
 import type { AnswerStream } from './messages/stream/stream-feed.js'
 import type { StreamMessageError, StreamMessageInput } from './messages/stream/stream-message.js'
@@ -103,7 +103,7 @@ import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
 import type { Page, Unavailable } from './ports/stored.js'
 import type { DeliveryRef, ListDeliveriesInput } from './webhooks/manage-deliveries.js'
-import type { DeliveryStory } from './webhooks/read-receivers.js'
+import type { DeliveryStory, EventStory } from './webhooks/read-receivers.js'
 import type {
   CreatedWebhook,
   CreateWebhookError,
@@ -121,7 +121,12 @@ import type {
 } from './webhooks/event-types.js'
 import type { ListenInput } from './webhooks/event-listener.js'
 import type { Listening } from './webhooks/event-listeners.js'
-import type { EventsOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
+import type {
+  EventsOfLog,
+  ListEventsInput,
+  ReadEventsError,
+  ReadEventsInput,
+} from './webhooks/read-events.js'
 import type { RecoveryRef, StartRecoveryInput } from './webhooks/recoveries.js'
 
 type Refusal<Kind extends string> = { readonly kind: Kind }
@@ -459,6 +464,13 @@ interface EventCalls {
   publishBatch(input: PublishBatchInput): AnswerOf<PublishedBatch, PublishError>
   /** Returns an event of the log, as webhooks get it, without the one-time link of a question. */
   get(ref: EventRef): Answer<StoredEvent, Refusal<'event_not_found'>>
+  /** Says of each webhook why it does not have the event, with the deliveries of the event. */
+  story(ref: EventRef): Answer<EventStory, Refusal<'event_not_found'>>
+  /**
+   * Lists events without their bodies, newest first. A page that has read many events can have fewer
+   * than its limit, and still a `nextCursor`. `lookedBackTo` says how far it looked.
+   */
+  list(input: ListEventsInput): Paged<ListedEvent>
   /**
    * Reads the project's events in the order of their log, after a cursor. A reader that continues
    * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.

@@ -28,6 +28,7 @@ import {
   shownRecovery,
   shownSend,
   shownStats,
+  shownListedEvent,
   shownStory,
   shownStreamEvent,
   shownUsage,
@@ -253,7 +254,13 @@ export const CALLS = {
     get: { fields: { deliveryId: true }, shown: shownDeliveryDetail },
     story: { fields: { deliveryId: true }, shown: shownStory },
     list: {
-      fields: { ...fieldsOf(recoverySettings), ...page, messageId: true, sessionId: true },
+      fields: {
+        ...fieldsOf(recoverySettings),
+        ...page,
+        eventId: true,
+        messageId: true,
+        sessionId: true,
+      },
       shown: shownDelivery,
     },
     redeliver: changedDelivery,
@@ -274,6 +281,11 @@ export const CALLS = {
     publish: { fields: { ...publisher, ...newEvent } },
     publishBatch: { fields: { ...publisher, events: true } },
     get: { fields: { eventId: true }, shown: shownEvent },
+    story: { fields: { eventId: true }, shown: shownStory },
+    list: {
+      fields: { ...created, ...page, types: true, published: true },
+      shown: shownListedEvent,
+    },
     read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },
   },
   eventTypes: {

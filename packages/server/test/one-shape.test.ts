@@ -113,7 +113,7 @@ it('a host and a client see the same rows', async () => {
   const ref = { agent: 'shouter', messageId }
   const deliveries = async () => (await messaging.deliveries.list({ messageId })).data
   await expect.poll(deliveries, PATIENCE).toMatchObject([{ attemptCount: 1 }])
-  const [{ id: deliveryId } = { id: '' }] = await deliveries()
+  const [{ id: deliveryId, eventId } = { id: '', eventId: '' }] = await deliveries()
   await messaging.webhooks.disable({ webhookId: webhook.id })
   const { id: recoveryId } = await messaging.recoveries.start({
     filter: { createdAfter: '2020-01-01T00:00:00Z' },
@@ -146,6 +146,8 @@ it('a host and a client see the same rows', async () => {
     [messaging.messages.story({ messageId }), client.messages.story(messageId)],
     [messaging.deliveries.story({ deliveryId }), client.deliveries.story(deliveryId)],
     [messaging.inputs.list({ sessionId: 's' }), client.inputs.list({ sessionId: 's' })],
+    [messaging.events.list({ limit: 1 }), client.events.list({ limit: 1 })],
+    [messaging.events.story({ eventId }), client.events.story(eventId)],
     [messaging.events.read({}), client.events.read()],
     [messaging.usage.get({ from: '2026-01-01' }), client.usage.get({ from: '2026-01-01' })],
     [messaging.stats.get({ from }), client.stats.get({ from })],

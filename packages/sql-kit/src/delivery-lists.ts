@@ -182,11 +182,12 @@ export const lastReadSql =
 export const deliveryListSql =
   (filter: ListFilter): Sql<ListFilter & Bounds & { readonly rows: number }, DeliveryRow> =>
   (d) => {
-    const { webhookId, messageId, sessionId, event, status } = filter
+    const { webhookId, eventId, messageId, sessionId, event, status } = filter
     const { createdAfter, createdBefore, lastAnswer, lock } = filter
     const conditions = [readBy(filter, d), behindStart(filter), upToLast(filter)]
     if (status !== undefined) conditions.push(`(${withStatus(status)})`)
     if (webhookId !== undefined) conditions.push(`${d.plain('d.webhook_seq')} = ${webhook(d)}`)
+    if (eventId !== undefined) conditions.push('e.id = @eventId')
     if (messageId !== undefined) conditions.push('e.message_id = @messageId')
     if (sessionId !== undefined) conditions.push(`${d.plain('e.session_id')} = @sessionId`)
     if (event !== undefined) conditions.push('e.name = @event')
@@ -208,9 +209,9 @@ function withStatus(status: DeliveryFilterStatus): string {
   return status === 'pending' ? open : 'd.state = @status'
 }
 
-/** The deliveries of a message or a session are found by its events, and come in their order. */
-const isByEvent = ({ deliveryId, messageId, sessionId }: ListFilter): boolean =>
-  deliveryId === undefined && (messageId !== undefined || sessionId !== undefined)
+/** The deliveries of an event, a message or a session are found by its events, and come in their order. */
+const isByEvent = ({ deliveryId, eventId, messageId, sessionId }: ListFilter): boolean =>
+  deliveryId === undefined && [eventId, messageId, sessionId].some((id) => id !== undefined)
 
 const newestFirst = (filter: ListFilter): string =>
   isByEvent(filter) ? 'order by e.seq desc, d.seq desc' : 'order by d.seq desc'
@@ -230,10 +231,11 @@ const lastAnswerOf = ({ schema, json }: Dialect): string => `(
 
 /** Chooses the index with the fewest rows that gives the order. */
 function readBy(
-  { deliveryId, messageId, sessionId, status, webhookId }: ListFilter,
+  { deliveryId, eventId, messageId, sessionId, status, webhookId }: ListFilter,
   d: Dialect,
 ): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
+  if (eventId !== undefined) return 'e.id = @eventId and e.project_id = @projectId'
   if (messageId !== undefined)
     return `${d.is('e.has_deliveries')} and e.message_id = @messageId
       and ${d.plain('e.project_id')} = @projectId`

@@ -18,7 +18,12 @@ export {
   principalMessages,
 } from './message-removals.js'
 export { eventListeners, positionAtSql } from './event-listeners.js'
-export { eventsOfAgent, eventsOfSession, publishedEvents } from './published-events.js'
+export {
+  eventsOfAgent,
+  eventsOfSession,
+  newestEvents,
+  publishedEvents,
+} from './published-events.js'
 export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {

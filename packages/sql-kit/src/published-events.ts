@@ -1,4 +1,10 @@
-import type { EventStore, SessionEvents, StoredEvent } from '@org/agent-messaging-core/storage'
+import type {
+  EventStore,
+  ListedEvent,
+  NewestEvents,
+  SessionEvents,
+  StoredEvent,
+} from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import {
   advanceOrders,
@@ -11,7 +17,7 @@ import {
 import { removedList, removeDeliveries, type RemovedDelivery } from './delivery-removals.js'
 import { atMost } from './dialect.js'
 import { lockEvents, removeEvents } from './event-removals.js'
-import { all, one, sql, type Operation, type Runner } from './operation.js'
+import { all, one, sql, type Operation, type Runner, type Sql } from './operation.js'
 
 type Seqs = { readonly seqs: readonly number[] }
 type Ref = { readonly projectId: string; readonly id: string }
@@ -53,7 +59,62 @@ function* eraseOf(step: SessionEvents): Operation<number> {
   return seqs.length
 }
 
-export const publishedEvents = ({ read, write }: Runner): Pick<EventStore, 'get' | 'eraseOf'> => ({
+type Newest = {
+  readonly projectId: string
+  /** Below this position, and below this `seq`, also without a position. */
+  readonly position: number
+  readonly seq: number
+  readonly unplacedSeq: number
+  readonly rows: number
+}
+type NewestRow = Omit<ListedEvent, 'place' | 'hasDeliveries'> & {
+  readonly seq: number
+  readonly position: number | null
+  readonly hasDeliveries: number | boolean
+}
+const newestPart = (condition: (position: string) => string, order: (position: string) => string) =>
+  (({ schema, position }) => `
+    select * from (
+      select id, name, created_at as "createdAt", has_deliveries as "hasDeliveries", seq,
+        ${position} as position
+      from ${schema}events where project_id = @projectId and ${condition(position)}
+      order by ${order(position)} desc ${atMost('@rows')}) as part`) satisfies Sql
+const unplaced = newestPart(
+  (position) => `${position} is null and seq < @unplacedSeq`,
+  () => 'seq',
+)
+const placed = newestPart(
+  (position) => `${position} is not null and ${position} < @position and seq < @seq`,
+  (position) => position,
+)
+/** Both parts in one snapshot, because an event gets its position at any time. */
+export const newestEvents = sql<Newest, NewestRow>((d) => `${unplaced(d)} union all ${placed(d)}`)
+
+const MOST = Number.MAX_SAFE_INTEGER
+
+/** `EventStore.newest`. */
+function* newest({ projectId, before = '', limit }: NewestEvents): Operation<ListedEvent[]> {
+  const at = before === '' ? MOST : Number(before.slice(1))
+  const isPlaced = before.startsWith('p')
+  const bounds = isPlaced
+    ? { position: at, seq: MOST, unplacedSeq: 0 }
+    : { position: MOST, seq: at, unplacedSeq: at }
+  const rows = yield* all(newestEvents, { projectId, rows: limit, ...bounds })
+  return rows
+    .toSorted((a, b) => (b.position ?? MOST) - (a.position ?? MOST) || b.seq - a.seq)
+    .slice(0, limit)
+    .map(({ seq, position, hasDeliveries, ...event }) => ({
+      ...event,
+      hasDeliveries: Boolean(hasDeliveries),
+      place: position === null ? `s${seq}` : `p${position}`,
+    }))
+}
+
+export const publishedEvents = ({
+  read,
+  write,
+}: Runner): Pick<EventStore, 'get' | 'newest' | 'eraseOf'> => ({
+  newest: read(newest),
   get: read(function* (projectId, id) {
     return yield* one(byId, { projectId, id })
   }),

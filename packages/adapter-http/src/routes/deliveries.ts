@@ -32,6 +32,7 @@ const list = query({
   ...paging,
   ...deliveryFilter,
   webhookId: deliveryFilter.webhookId.describe('The webhook of the deliveries.'),
+  eventId: storableText.optional().describe('The event of the deliveries.'),
   messageId: id.optional().describe('The message that caused the events.'),
   sessionId: storableText.optional().describe('The session that caused the events.'),
 })

@@ -1,6 +1,8 @@
 import {
   shownEvent,
   shownEvents,
+  shownListedEvent,
+  SUBSCRIPTION_PATTERN,
   type Answer,
   type ReadEventsError,
 } from '@org/agent-messaging-core/host'
@@ -10,8 +12,10 @@ import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { textIn } from '../path-id.js'
-import { ownAnswers, routesOf, shown } from '../route.js'
-import { paging, query, text } from '../schemas.js'
+import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
+import { instant, oneOf, paging, query, text } from '../schemas.js'
+import { at } from '../wire/body.js'
+import { eventTypeSchema } from '../wire/delivery.js'
 import { eventSchemaOfAnyName } from '../wire/event.js'
 
 const read = query({
@@ -29,6 +33,37 @@ const read = query({
     }),
   limit: paging.limit,
 })
+
+const list = query({
+  limit: paging.limit,
+  cursor: text
+    .meta({ pattern: '^[ps]\\d{1,15}$' })
+    .optional()
+    .describe('The `nextCursor` of the previous page.'),
+  type: text
+    .meta({ pattern: SUBSCRIPTION_PATTERN })
+    .optional()
+    .describe('A type or the name of an event, or a group such as `order.*`.'),
+  published: oneOf(['true', 'false'])
+    .optional()
+    .meta({
+      description: '`true`: leaves out the events of the service.',
+      shown: { type: 'boolean', default: false },
+    }),
+  createdAfter: instant.optional().describe('Inclusive.'),
+  createdBefore: instant.optional().describe('Exclusive.'),
+})
+const listedEvent = z
+  .object({
+    id: z.string(),
+    event: eventTypeSchema,
+    createdAt: at,
+    hasDeliveries: z.boolean().describe('False: no stored delivery has the event.'),
+  })
+  .meta({ id: 'ListedEvent' })
+const lookedBackTo = at
+  .optional()
+  .describe('Present if the page ended after 10,000 events: how far it looked.')
 
 const cursor = z.string().describe('Send it as `?after=` to continue after this event.')
 const page = z
@@ -57,6 +92,26 @@ export const eventRoutes = (d: HttpDeps) => {
           d.service.events.get({
             projectId: c.get('projectId'),
             eventId: textIn(c.req.param('id')),
+          }),
+      ),
+    )
+    .get(
+      '/v1/recent-events',
+      route(
+        {
+          operationId: 'listEvents',
+          call: 'events.list',
+          summary: 'List events, newest first',
+          description: 'Without their data. A page with filters looks at 10,000 events at most.',
+          query: list,
+          answer: shownPage(listedEvent, shownListedEvent, { lookedBackTo }),
+        },
+        (c, { type, published, ...asked }) =>
+          d.service.events.list({
+            projectId: c.get('projectId'),
+            types: type === undefined ? undefined : [type],
+            published: published === 'true' || undefined,
+            ...asked,
           }),
       ),
     )

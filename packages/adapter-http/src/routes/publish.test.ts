@@ -115,3 +115,60 @@ describe('an event that a host publishes', () => {
     expect((await ask('GET', '/v1/events/b')).status).toBe(404)
   })
 })
+
+describe('the events of a project', () => {
+  const url = 'https://receiver.example/hook'
+
+  it('say why a webhook does not have them', async () => {
+    const { ask, keyWith, otherKey } = await openScene()
+    const data = [{ path: 'amount', min: 20 }]
+    for (const given of [
+      { events: ['order.paid'] },
+      { events: ['invoice.*'] },
+      { events: ['order.*'], filter: { data } },
+    ])
+      await ask('POST', '/v1/webhooks', { body: { url, ...given } })
+    await ask('POST', '/v1/events', { body: { ...paid, data: { amount: 12 } } })
+    const path = `/v1/events/${paid.id}/story`
+    const { key } = await keyWith(['project:webhooks'])
+    const { json } = await ask('GET', path, { key })
+    expect(json.sentences.map(({ cause }: { cause: string }) => cause).toSorted()).toEqual([
+      'delivered',
+      'filtered_out',
+      'not_subscribed',
+    ])
+    expect(json.text).toContain('does not match order.paid: data: amount from 20.')
+    expect(json.text).toContain('does not subscribe to order.paid. It subscribes to invoice.*.')
+    const { key: publisher } = await keyWith(['project:publish'])
+    expect((await ask('GET', path, { key: publisher })).status).toBe(403)
+    expect((await ask('GET', path, { key: otherKey })).status).toBe(404)
+    const found = await ask('GET', `/v1/deliveries?eventId=${paid.id}`)
+    expect(found.json.data).toMatchObject([{ eventId: paid.id }])
+  })
+
+  it('are listed, newest first', async () => {
+    const { ask } = await openScene()
+    for (const [at, type] of ['a.b', 'order.paid', 'order.sent', 'a.c'].entries())
+      await ask('POST', '/v1/events', { body: { type, data: {}, id: `e${at}` } })
+    const list = async (query: string) => {
+      const { json } = await ask('GET', `/v1/recent-events?${query}`)
+      return [json.data.map(({ id }: { id: string }) => id), json.nextCursor]
+    }
+    expect((await ask('GET', '/v1/recent-events?limit=1')).json).toEqual({
+      data: [
+        { id: 'e3', event: 'a.c', createdAt: '2030-01-01T00:00:00.000Z', hasDeliveries: false },
+      ],
+      nextCursor: expect.any(String),
+    })
+    const [first, cursor] = await list('limit=3')
+    expect(first).toEqual(['e3', 'e2', 'e1'])
+    expect(await list(`limit=3&cursor=${cursor}`)).toEqual([['e0'], null])
+    expect(await list('type=order.*&published=true')).toEqual([['e2', 'e1'], null])
+    const [one, rest] = await list('type=order.*&limit=1')
+    expect(one).toEqual(['e2'])
+    expect(await list(`type=order.*&cursor=${rest}`)).toEqual([['e1'], null])
+    expect(await list('createdAfter=2030-01-02T00:00:00Z')).toEqual([[], null])
+    expect(await list('createdBefore=2029-01-02T00:00:00Z')).toEqual([[], null])
+    expect((await ask('GET', '/v1/recent-events?cursor=7')).status).toBe(400)
+  })
+})

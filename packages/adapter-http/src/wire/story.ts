@@ -24,4 +24,4 @@ export const storySchema = z
         .meta({ id: 'StorySentence' }),
     ),
   })
-  .meta({ id: 'Story', description: 'Why a message or a delivery is where it is.' })
+  .meta({ id: 'Story', description: 'Why a message, an event or a delivery is where it is.' })

@@ -14,6 +14,7 @@ import {
   openCounts,
   finishedDeliveries,
   finishedMessages,
+  newestEvents,
   oldEvents,
   peopleSql,
   placesSql,
@@ -99,6 +100,7 @@ const page = {
   toPosition: ALL,
 }
 const ofProject = { ...page, projectId: 'p1' }
+const NEWEST = { projectId: 'p1', position: ALL, seq: ALL, unplacedSeq: ALL, rows: 26 }
 const filter = { projectId: 'p', agentId: 'a1' }
 
 const searchSql = (search: MessageSearch): Sql =>
@@ -245,6 +247,13 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
   ],
   ['purge events', 'events_alone', sql(oldEvents(dialect)), { createdBefore: 5, limit: 100 }],
+  ['list the newest events', 'events_log', sql(newestEvents(dialect)), NEWEST],
+  [
+    'list the newest events without a position',
+    'events_unplaced',
+    sql(newestEvents(dialect)),
+    NEWEST,
+  ],
   ["read a project's log", 'events_log', loggedEventsSql, { projectId: 'p1', after: 7, limit: 20 }],
   [
     "look for a project's events without a position",

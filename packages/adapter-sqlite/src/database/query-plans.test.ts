@@ -73,7 +73,7 @@ it('the next webhook to send to is found by descents of the same index and by si
  * a bounded subquery. A jump of the clock moves the times of all open rows, of all webhooks and of
  * all listeners. Counts read the entries that no process has folded yet, the rows found, and the
  * only row of `counting`. The log of events reads its end from SQLite's table of sequences, which
- * has few rows. A page of people reads what it has found.
+ * has few rows. A page of people reads what it has found, and a list of events its own part.
  */
 const SCANS = [
   'SCAN agents',
@@ -103,6 +103,7 @@ const SCANS = [
   'SCAN counting',
   'SCAN p',
   'SCAN page',
+  'SCAN part',
   'SCAN share',
 ]
 

@@ -1,22 +1,9 @@
 import type { FilterCondition } from '@org/agent-messaging-core/host'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
 
-/** A path that needs no JSON around it. */
-const PLAIN_PATH = /^[^\s={][^\s=]*$/
 const TEST = /^(\S+)\s+(exists|missing)$/
 const PREFIX = /^([^\s={][^\s=]*)\s+starts with\s+(.+)$/
 const RANGE = /^([^\s={][^\s=]*)(?:\s+from\s+(\S+))?(?:\s+to\s+(\S+))?$/
-
-/** Returns the line of a condition in a form, which `conditionIn` reads. */
-export function lineOf(condition: FilterCondition): string {
-  const { path } = condition
-  if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
-  if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`
-  if ('exists' in condition) return `${path} ${condition.exists ? 'exists' : 'missing'}`
-  if ('prefix' in condition) return `${path} starts with ${JSON.stringify(condition.prefix)}`
-  const { min, max } = condition
-  return `${path}${min === undefined ? '' : ` from ${min}`}${max === undefined ? '' : ` to ${max}`}`
-}
 
 /**
  * Reads `path = value`, `path exists`, `path missing`, `path starts with text`, `path from number

@@ -4,12 +4,13 @@ import {
   sendingSettings,
   webhookSettings,
   type WebhookFilter,
+  lineOf,
 } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
 import { useView } from '../parts/zone.js'
 import { eventChoices, eventsIn, otherEvents, tickedEvents } from './events.js'
-import { conditionsIn, lineOf } from './filter-lines.js'
+import { conditionsIn } from './filter-lines.js'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {
   Check,

@@ -7,6 +7,7 @@ import {
   type FilterCondition,
   type WebhookFilter,
   type WebhookLimit,
+  lineOf,
 } from '@org/agent-messaging-core/host'
 import type { LastFailure } from '@org/agent-messaging-core/storage'
 import type { ConsoleDeps } from '../context.js'
@@ -25,7 +26,6 @@ import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
 import { TestForm } from './events.js'
-import { lineOf } from './filter-lines.js'
 import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 

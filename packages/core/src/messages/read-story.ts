@@ -1,11 +1,10 @@
-import { ok, ResultAsync, safeTry } from 'neverthrow'
-import { isFinal, type Message } from '../domain/messages/message.js'
+import { ok, safeTry } from 'neverthrow'
+import { isFinal } from '../domain/messages/message.js'
 import { storyOf, type Story, type StoryFacts } from '../domain/messages/story.js'
 import type { Agent } from '../domain/agents/agent.js'
 import { fail } from '../domain/values/fail.js'
-import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
 import { chain, existing } from '../pacing/chain.js'
-import { readReceivers } from '../webhooks/read-receivers.js'
+import { receiversOf } from '../webhooks/read-receivers.js'
 import type { Needs } from './context.js'
 
 export type ReadStoryInput = {
@@ -24,10 +23,6 @@ export type MessageStory = Pick<StoryFacts, 'message' | 'runs' | 'receivers'> & 
   readonly agent: Agent
 }
 
-/** Of each webhook, on average. */
-const MOST_DELIVERIES = 5
-/** Deliveries whose attempts are read. */
-const MOST_DETAILS = 25
 /** Messages before a queued one that are looked at. */
 const MOST_BEFORE = 20
 
@@ -51,27 +46,8 @@ export const readStory =
           ? yield* chain(messages.list(before, { limit: MOST_BEFORE, cursor: messageId }))
           : undefined
       const head = queue?.data.findLast(({ state }) => !isFinal(state))
-      const receivers = withReceivers ? yield* receiversOf(d, message) : undefined
+      const receivers = withReceivers ? yield* receiversOf(d, ref) : undefined
       const shown = { message, agent, runs, receivers }
       const story = storyOf({ ...shown, head, isForCustomer, now: d.clock.now() })
       return ok({ ...shown, story } satisfies MessageStory)
     })
-
-/** Reads the attempts of deliveries that were not accepted first. */
-const receiversOf = (d: Needed, { projectId, agentId, id: messageId }: Message) =>
-  safeTry(async function* () {
-    const { deliveries, webhooks } = d.storage
-    const limit = d.policy.limits.webhooksPerProject
-    const filter = { projectId, messageId }
-    const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES * limit }))
-    const isThere = ({ state }: WebhookDelivery) => Number(state.kind === 'delivered')
-    const first = data.toSorted((a, b) => isThere(a) - isThere(b)).slice(0, MOST_DETAILS)
-    const details = yield* ResultAsync.combine(
-      first.map(({ id }) => chain(deliveries.get(projectId, id))),
-    )
-    const byId = new Map(details.map((detail) => [detail?.delivery.id, detail]))
-    const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
-    const all = yield* chain(webhooks.list(projectId, { limit }))
-    const hooks = yield* chain(webhooks.hooksOf({ projectId, agentId, messageId }))
-    return readReceivers(d, projectId, [...hooks, ...all.data], sent)
-  })

@@ -271,6 +271,7 @@ export type DeliveryDetail = {
 
 export type DeliveryFilter = RecoverySettings & {
   readonly projectId: string
+  readonly eventId?: string
   /** The message or the session that caused the event. */
   readonly messageId?: string
   readonly sessionId?: string

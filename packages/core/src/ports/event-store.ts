@@ -32,6 +32,11 @@ export interface EventStore {
    * if `isAnotherEvent` is true for `mark` and the event at that position.
    */
   list(query: EventsAfter): Stored<EventPage | 'expired'>
+  /**
+   * Lists events, the newest of the log first, without their bodies. `before`: only those below the
+   * place. An event without a position yet is above all others.
+   */
+  newest(query: NewestEvents): Stored<ListedEvent[]>
   /** Returns the ids of those projects that have an event after the given position. */
   findNew(tails: readonly EventTail[]): Stored<string[]>
   /**
@@ -63,6 +68,17 @@ export type EventsAfter = {
   readonly after?: number
   readonly mark?: string
   readonly limit: number
+}
+
+export type NewestEvents = {
+  readonly projectId: string
+  readonly before?: string
+  readonly limit: number
+}
+/** `place` is a position of the log, or the number of the row before it has one. */
+export type ListedEvent = Omit<StoredEvent, 'body'> & {
+  readonly hasDeliveries: boolean
+  readonly place: string
 }
 
 export type EventsBefore = { readonly projectId: string; readonly createdBefore: Instant }

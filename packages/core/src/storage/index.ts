@@ -205,6 +205,8 @@ export type {
   EventsBefore,
   EventStore,
   EventTail,
+  ListedEvent,
+  NewestEvents,
   ListenStep,
   LoggedEvent,
 } from '../ports/event-store.js'

@@ -1,10 +1,13 @@
 import { ok, safeTry } from 'neverthrow'
+import type { Instant } from '../domain/values/instant.js'
+import { ofPage, type PageInput } from '../domain/values/page-rules.js'
+import { isPublished, subscribesTo } from '../domain/webhooks/event-name.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { withoutInputUrl } from '../domain/values/input-url.js'
 import { fail } from '../domain/values/fail.js'
 import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/webhooks/log-cursor.js'
 import type { Platform, Reading } from '../platform.js'
-import type { EventsAfter, LoggedEvent } from '../ports/event-store.js'
+import type { EventsAfter, ListedEvent, LoggedEvent } from '../ports/event-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
 import { chain, existing } from '../pacing/chain.js'
@@ -38,6 +41,68 @@ export const getEvent =
       ...event,
       body: withoutInputUrl(event.body),
     }))
+
+export type ListEventsInput = PageInput & {
+  readonly projectId: string
+  /** Names of events, and groups such as `order.*`. Absent: all events. */
+  readonly types?: readonly string[] | undefined
+  /** True leaves out the events of the service. */
+  readonly published?: boolean | undefined
+  readonly createdAfter?: Instant | undefined
+  readonly createdBefore?: Instant | undefined
+}
+
+/** Events that a page reads at most. */
+const MOST_READ = 10_000
+/** Events that are read together if a filter chooses among them. */
+const STEP = 500
+const isPlace = (cursor: string): boolean => /^[ps]\d{1,15}$/.test(cursor)
+
+/** Lists events, newest first. A page that has read many ends early, with `lookedBackTo`. */
+export const listEvents =
+  (d: Reading) =>
+  ({ projectId, limit: most, cursor, ...filter }: ListEventsInput) =>
+    ofPage(
+      { limit: most, cursor },
+      ({ limit, cursor: start }) =>
+        safeTry(async function* () {
+          const data: ListedEvent[] = []
+          const isFiltered = Object.values(filter).some((value) => value !== undefined)
+          const step = isFiltered ? STEP : limit + 1
+          for (let [before, read] = [start, 0]; ;) {
+            const query = { projectId, limit: step, ...(before !== undefined && { before }) }
+            const part = yield* chain(d.storage.events.newest(query))
+            for (const event of part) {
+              if (!isListed(event, filter)) continue
+              const last = data.at(-1)
+              if (data.length === limit && last) return ok({ data, nextCursor: last.place })
+              data.push(event)
+            }
+            const last = part.at(-1)
+            read += part.length
+            const isOver = part.every(({ createdAt }) => createdAt < (filter.createdAfter ?? 0))
+            if (!last || part.length < step || isOver) return ok({ data, nextCursor: null })
+            before = last.place
+            if (read >= MOST_READ)
+              return ok({ data, nextCursor: before, lookedBackTo: last.createdAt })
+          }
+        }),
+      isPlace,
+    )
+
+const isListed = (
+  { name, createdAt }: ListedEvent,
+  {
+    types,
+    published = false,
+    createdAfter = -Infinity,
+    createdBefore = Infinity,
+  }: Omit<ListEventsInput, 'projectId'>,
+): boolean =>
+  (types === undefined || subscribesTo(types, name)) &&
+  (!published || isPublished(name)) &&
+  createdAt >= createdAfter &&
+  createdAt < createdBefore
 
 /** The longest wait of one read. Proxies cut connections that are silent for a minute. */
 const MOST_WAIT_MS = 60_000

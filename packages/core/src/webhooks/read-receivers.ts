@@ -1,16 +1,31 @@
-import { ok, safeTry } from 'neverthrow'
+import { ok, ResultAsync, safeTry } from 'neverthrow'
 import {
   MOST_OPEN,
   storyOfDelivery,
+  storyOfEvent,
+  type Receivers,
   type SentDelivery,
   type Story,
 } from '../domain/messages/story.js'
+import { given } from '../domain/values/given.js'
 import { chain } from '../pacing/chain.js'
 import type { Platform, Reading } from '../platform.js'
 import type { DeliveryDetail } from '../ports/delivery-store.js'
+import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
+import { isPublished } from '../domain/webhooks/event-name.js'
+import { seenEvent } from '../domain/webhooks/missed-event.js'
+import type { StoredEvent } from '../ports/event-store.js'
 import type { ReadWebhook, Webhook } from '../domain/webhooks/webhook.js'
 import { getDelivery, type DeliveryRef } from './manage-deliveries.js'
 import { withFailures } from './manage-webhooks.js'
+import { getEvent, type EventRef } from './read-events.js'
+
+/** An event with its deliveries, and in words why webhooks do not have it. */
+export type EventStory = {
+  readonly event: StoredEvent
+  readonly receivers: Receivers
+  readonly story: Story
+}
 
 /** A delivery with its webhook, and in words why the receiver does not have it. */
 export type DeliveryStory = {
@@ -30,8 +45,57 @@ export const readDeliveryStory = (d: Pick<Platform, 'clock' | 'storage'>) => (re
     return ok({ detail, webhook: receivers.webhooks[0], story } satisfies DeliveryStory)
   })
 
+export const readEventStory = (d: Needed) => (ref: EventRef) =>
+  safeTry(async function* () {
+    const { projectId, eventId } = ref
+    const event = yield* getEvent(d)(ref)
+    const { agentId, messageId } = isPublished(event.name) ? {} : seenEvent(event.name, event)
+    const of = agentId !== undefined && messageId !== undefined ? { agentId, messageId } : undefined
+    const receivers = yield* receiversOf(d, { projectId, eventId, ...of })
+    const story = storyOfEvent({ event, receivers, now: d.clock.now() })
+    return ok({ event, receivers, story } satisfies EventStory)
+  })
+
+type Needed = Pick<Platform, 'clock' | 'policy' | 'storage'>
+/** Deliveries of each webhook, on average. */
+const MOST_DELIVERIES = 5
+/** Deliveries whose attempts are read. */
+const MOST_DETAILS = 25
+
+type Cause = {
+  readonly projectId: string
+  readonly eventId?: string
+  readonly agentId?: string
+  readonly messageId?: string
+}
+
+/**
+ * Returns the deliveries of a message or an event, and all webhooks that could have one. Reads the
+ * attempts of deliveries that were not accepted first.
+ */
+export const receiversOf = (d: Needed, { projectId, eventId, agentId, messageId }: Cause) =>
+  safeTry(async function* () {
+    const { deliveries, webhooks } = d.storage
+    const limit = d.policy.limits.webhooksPerProject
+    const filter = { projectId, ...(eventId === undefined ? given({ messageId }) : { eventId }) }
+    const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES * limit }))
+    const isThere = ({ state }: WebhookDelivery) => Number(state.kind === 'delivered')
+    const first = data.toSorted((a, b) => isThere(a) - isThere(b)).slice(0, MOST_DETAILS)
+    const details = yield* ResultAsync.combine(
+      first.map(({ id }) => chain(deliveries.get(projectId, id))),
+    )
+    const byId = new Map(details.map((detail) => [detail?.delivery.id, detail]))
+    const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
+    const all = yield* chain(webhooks.list(projectId, { limit }))
+    const hooks =
+      agentId === undefined || messageId === undefined
+        ? []
+        : yield* chain(webhooks.hooksOf({ projectId, agentId, messageId }))
+    return readReceivers(d, projectId, [...hooks, ...all.data], sent)
+  })
+
 /** Counts the open deliveries of the failing webhooks that one of the deliveries waits for. */
-export const readReceivers = (
+const readReceivers = (
   d: Reading,
   projectId: string,
   webhooks: readonly Webhook[],

@@ -24,8 +24,8 @@ import {
 import { decideRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
 import { createRecoveryRunner } from './recovery-runner.js'
 
-import { getEvent, readEvents } from './read-events.js'
-import { readDeliveryStory } from './read-receivers.js'
+import { getEvent, listEvents, readEvents } from './read-events.js'
+import { readDeliveryStory, readEventStory } from './read-receivers.js'
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
@@ -44,7 +44,13 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     eventReaders,
     knownTypes,
     eventListeners,
-    events: { read, get: shared(getEvent(context)), on: eventListeners.on },
+    events: {
+      read,
+      get: shared(getEvent(context)),
+      list: shared(listEvents(context)),
+      story: shared(readEventStory(context)),
+      on: eventListeners.on,
+    },
     recoveryRunner,
     webhooks: {
       create: createWebhook(context),

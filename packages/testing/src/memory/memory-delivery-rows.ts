@@ -66,13 +66,14 @@ export function matches(
   event: WebhookEvent | undefined,
 ): boolean {
   const { createdAfter = -Infinity, createdBefore = Infinity } = filter
-  const { id, projectId, webhookId, event: name, state, createdAt } = row.delivery
+  const { id, projectId, webhookId, eventId, event: name, state, createdAt } = row.delivery
   const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
     wanted === undefined || wanted === value
   return (
     projectId === filter.projectId &&
     isEqual(filter.deliveryId, id) &&
     isEqual(filter.webhookId, webhookId) &&
+    isEqual(filter.eventId, eventId) &&
     isEqual(filter.messageId, event?.messageId) &&
     isEqual(filter.sessionId, event?.sessionId) &&
     isEqual(filter.event, name) &&

@@ -11,7 +11,9 @@ import {
   type EventsBefore,
   type EventStore,
   type EventTail,
+  type ListedEvent,
   type ListenStep,
+  type NewestEvents,
   type PrincipalStep,
   type Publication,
   type PublishOutcome,
@@ -98,6 +100,23 @@ export class MemoryEvents implements Immediate<EventStore> {
     for (const delivery of deliveries) advanceOrder(this.#memory, delivery, now)
     recorded(this.#memory, audit, found.length > 0)
     return found.length
+  }
+
+  newest({ projectId, before, limit }: NewestEvents): ListedEvent[] {
+    const below = before === undefined ? Infinity : Number(before.slice(1))
+    const alone = new Set(withoutDeliveries(this.#memory))
+    return this.#ofProject(projectId)
+      .map((event) => ({ event, position: positionOf(this.#memory, event) }))
+      .filter(({ position }) => position < below)
+      .sort((a, b) => b.position - a.position)
+      .slice(0, limit)
+      .map(({ event, position }) => ({
+        id: event.id,
+        name: event.name,
+        createdAt: event.createdAt,
+        hasDeliveries: !alone.has(event),
+        place: `p${position}`,
+      }))
   }
 
   #ofProject(projectId: string): WebhookEvent[] {

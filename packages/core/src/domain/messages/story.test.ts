@@ -9,6 +9,7 @@ import {
   missingStory,
   storyOf,
   storyOfDelivery,
+  storyOfEvent,
   type Receivers,
   type SentDelivery,
   type Story,
@@ -397,13 +398,82 @@ describe('the side of the receivers', () => {
     ],
     [
       'filtered_out',
-      'The filter of CRM sync does not match the message.',
+      'The filter of CRM sync does not match message.responded: sessionIdPrefix = "vip-".',
       [crm({ filter: { sessionIdPrefix: 'vip-' } })],
     ],
-    ['no_delivery', 'No delivery to CRM sync is stored.', [crm({ events: ['message.responded'] })]],
+    [
+      'no_delivery',
+      'No delivery to CRM sync is stored. It was erased, or a test went to another webhook.',
+      [
+        crm({
+          events: ['message.responded'],
+          filter: { data: [{ path: 'response', prefix: 'Hi' }] },
+        }),
+      ],
+    ],
   ])('%s: %s', (cause, text, webhooks) =>
     expect(told(receivers([], webhooks))).toEqual([['answered', cause], rest(text)]),
   )
+})
+
+describe('the story of an event', () => {
+  const event = { name: 'order.paid', createdAt: at('14:47'), body: '{"data":{"amount":12}}' }
+  const filter = { data: [{ path: 'amount', min: 20 }] }
+  const later = { updatedAt: at('14:50') }
+  const told = (all: Receivers) => shown(storyOfEvent({ event, receivers: all, now }))
+
+  it.each<[StoryCause, string, Partial<ReadWebhook>]>([
+    [
+      'not_subscribed',
+      'CRM sync does not subscribe to order.paid. It subscribes to invoice.*, order.sent.',
+      { events: ['invoice.*', 'order.sent'] },
+    ],
+    [
+      'not_subscribed',
+      'CRM sync does not subscribe to order.paid, by its present settings. It subscribes to invoice.*.',
+      { events: ['invoice.*'], ...later },
+    ],
+    [
+      'filtered_out',
+      'The filter of CRM sync does not match order.paid: data: amount from 20.',
+      { filter },
+    ],
+    [
+      'filtered_out',
+      'The filter of CRM sync does not match order.paid, by its present settings: data: amount from 20.',
+      { filter, ...later },
+    ],
+    [
+      'no_delivery',
+      'No delivery to CRM sync is stored. Its settings match, and changed at 14:50, after order.paid.',
+      later,
+    ],
+    [
+      'created_later',
+      'CRM sync was created at 14:50, after order.paid.',
+      { createdAt: at('14:50') },
+    ],
+  ])('%s: %s', (cause, text, settings) =>
+    expect(told(receivers([], [crm({ events: ['*'], ...settings })]))).toEqual([[cause], text]),
+  )
+
+  it('names each webhook, and counts those that have the event', () => {
+    const others = ['1', '2', '3', '4', '5', '6'].map((id) => aWebhook({ id, events: ['a.b'] }))
+    const sent = delivery('crm', delivered, { event: 'order.paid' })
+    const [causes, text] = told(receivers([sent], [crm({}), ...others]))
+    expect(causes).toEqual(['delivered', ...others.map(() => 'not_subscribed')])
+    expect(text).toMatch(/^1 of 1 receivers have order\.paid\. /)
+    expect(told(receivers([]))).toEqual([['no_webhook'], 'No webhook subscribes to order.paid.'])
+  })
+
+  it('a test event goes to one webhook', () => {
+    const test = { ...event, name: 'webhook.test' }
+    const all = receivers([], [crm({ events: ['*'] })])
+    expect(shown(storyOfEvent({ event: test, receivers: all, now }))).toEqual([
+      ['not_sent_to'],
+      'webhook.test is not sent to CRM sync.',
+    ])
+  })
 })
 
 it('cuts long words', () => {

@@ -7,9 +7,11 @@ import {
   type Outcome,
   type WebhookDelivery,
 } from '../webhooks/delivery.js'
-import { matchesFilter } from '../webhooks/webhook-filter.js'
+import { seenEvent, whyMissed, type Missed, type SeenEvent } from '../webhooks/missed-event.js'
+import type { WebhookEvent } from '../webhooks/event.js'
+import { subscribesTo } from '../webhooks/event-name.js'
 import type { ReadWebhook } from '../webhooks/webhook.js'
-import { isSettled, type Message } from './message.js'
+import { changedAt, factsOf, isSettled, type Message } from './message.js'
 import type { MessageRun } from './past-run.js'
 import type { RunError } from './run.js'
 
@@ -28,8 +30,11 @@ export const STORY_CAUSES = [
   'delivered', // to all receivers
   'undelivered', // to some receivers
   'no_webhook', // gets the event
+  'created_later', // the webhook, than the event
+  'not_subscribed',
+  'not_sent_to', // the webhook that the event is about
   'filtered_out',
-  'no_delivery', // the webhook subscribed later, or the delivery was deleted
+  'no_delivery', // the settings match now, or the delivery was deleted
   'delivery_cancelled',
   'exhausted',
   'disabled',
@@ -98,7 +103,16 @@ const told = (sentences: readonly Told[]): Story => ({
 
 /** Says in a few sentences why a message has no answer, or why a receiver does not have it. */
 export const storyOf = (facts: StoryFacts): Story =>
-  told([...beforeOf(facts), ofMessage(facts), ...ofReceivers(facts)])
+  told([...beforeOf(facts), ofMessage(facts), ...ofSettled(facts)])
+
+export type EventFacts = Reader & {
+  readonly event: Pick<WebhookEvent, 'name' | 'body' | 'createdAt'>
+  readonly receivers: Receivers
+}
+
+/** Says of each webhook why it does not have the event. */
+export const storyOfEvent = ({ event, receivers, ...reader }: EventFacts): Story =>
+  told(ofReceivers(seenEvent(event.name, event), receivers, reader, Infinity))
 
 /** For a message that is not stored. */
 export const missingStory = (): Story =>
@@ -188,38 +202,77 @@ function ofMessage(facts: StoryFacts): Told {
 }
 
 /** Of a settled message, tells who has its event. */
-function ofReceivers({ message, receivers, ...reader }: StoryFacts): Told[] {
+function ofSettled({ message, receivers, ...reader }: StoryFacts): Told[] {
   if (!receivers || !isSettled(message.state)) return []
-  const { deliveries, webhooks } = receivers
   const name = `message.${message.state.kind}`
+  const facts = factsOf(message)
+  const data = { ...facts, ...message.state, input: message.inputs?.at(-1) }
+  const event = { ...facts, name, createdAt: changedAt(message), data }
+  const subscribed = receivers.webhooks.filter(({ events }) => subscribesTo(events, name))
+  return ofReceivers(event, receivers, reader, MOST_NAMED, subscribed)
+}
+
+/** Tells who has the event. Names up to `most` webhooks without it, of those that could have it. */
+function ofReceivers(
+  event: SeenEvent,
+  receivers: Receivers,
+  reader: Reader,
+  most: number,
+  webhooks = receivers.webhooks,
+): Told[] {
+  const { name } = event
   const byWebhook = Map.groupBy(
-    deliveries.filter(({ delivery }) => delivery.event === name),
+    receivers.deliveries.filter(({ delivery }) => delivery.event === name),
     ({ delivery }) => delivery.webhookId,
   )
   // The newest delivery counts. The others are from before a retry.
   const newest = [...byWebhook.values()].flatMap((all) => all.slice(0, 1))
   const missing = newest.filter(({ delivery }) => delivery.state.kind !== 'delivered')
-  const without = webhooks.filter(
-    ({ id, events }) => !byWebhook.has(id) && events.some((one) => one === '*' || one === name),
-  )
+  const without = webhooks.filter(({ id }) => !byWebhook.has(id))
   const all = newest.length
   if (all + without.length === 0) return [['no_webhook', say`No webhook subscribes to ${name}.`]]
   const named = [
     ...missing.map((sent) => ofDelivery(sent, receivers, reader)),
-    ...without.map((webhook): Told =>
-      matchesFilter(webhook.filter, message)
-        ? ['no_delivery', say`No delivery to ${nameOf(webhook)} is stored.`]
-        : ['filtered_out', say`The filter of ${nameOf(webhook)} does not match the message.`],
-    ),
+    ...without.map((webhook) => ofMissed(webhook, event)),
   ]
   const have = all - missing.length
   const cause = missing.length > 0 ? 'undelivered' : 'delivered'
-  const others = named.length - MOST_NAMED
+  const others = named.length - most
   return [
     ...(all > 0 ? [[cause, say`${have} of ${all} receivers have ${name}.`] as const] : []),
-    ...named.slice(0, MOST_NAMED),
+    ...named.slice(0, most),
     ...(others > 0 ? [['undelivered', say`Others without it: ${others}.`] as const] : []),
   ]
+}
+
+/** The settings can have changed since the event. */
+function ofMissed(webhook: ReadWebhook, event: SeenEvent): Told {
+  const missed = whyMissed(webhook, event)
+  const isChanged = webhook.updatedAt > event.createdAt
+  const now = isChanged ? ', by its present settings' : ''
+  return [missed.cause, sentenceOf(missed, webhook, event.name, now)]
+}
+
+function sentenceOf(missed: Missed, webhook: ReadWebhook, event: string, now: string): StoryPart[] {
+  const name = nameOf(webhook)
+  switch (missed.cause) {
+    case 'created_later':
+      return say`${name} was created at ${time(webhook.createdAt)}, after ${event}.`
+    case 'not_subscribed': {
+      const events = beginningOf(webhook.events.join(', '), MOST_WORDS)
+      return say`${name} does not subscribe to ${event}${now}. It subscribes to ${events}.`
+    }
+    case 'not_sent_to':
+      return say`${event} is not sent to ${name}.`
+    case 'filtered_out': {
+      const condition: StoryPart = { kind: 'words', text: plain(missed.condition) }
+      return say`The filter of ${name} does not match ${event}${now}: ${condition}.`
+    }
+    case 'no_delivery':
+      return now === ''
+        ? say`No delivery to ${name} is stored. It was erased, or a test went to another webhook.`
+        : say`No delivery to ${name} is stored. Its settings match, and changed at ${time(webhook.updatedAt)}, after ${event}.`
+  }
 }
 
 function nameOf(webhook: ReadWebhook | undefined): StoryPart {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   filterRules,
+  lineOf,
   type FilterCondition,
   matchesFilter,
   type FilteredEvent,
@@ -163,3 +164,13 @@ describe('filterRules', () => {
     expect(problems(filter)).toEqual([path])
   })
 })
+
+it.each<[FilterCondition, string]>([
+  [{ path: 'a.b', equals: 'x' }, 'a.b = "x"'],
+  [{ path: 'a', exists: true }, 'a exists'],
+  [{ path: 'a', exists: false }, 'a missing'],
+  [{ path: 'a', prefix: 'x' }, 'a starts with "x"'],
+  [{ path: 'a', min: 1 }, 'a from 1'],
+  [{ path: 'a', max: 2 }, 'a to 2'],
+  [{ path: 'a b', max: 2 }, '{"path":"a b","max":2}'],
+])('the condition %j is the line %s', (condition, line) => expect(lineOf(condition)).toBe(line))

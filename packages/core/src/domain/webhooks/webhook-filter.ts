@@ -39,15 +39,48 @@ export type FilteredEvent = {
 }
 
 /** Returns true if the webhook with this filter gets the event. */
-export function matchesFilter(filter: WebhookFilter | undefined, event: FilteredEvent): boolean {
-  if (filter === undefined) return true
+export const matchesFilter = (filter: WebhookFilter | undefined, event: FilteredEvent): boolean =>
+  filter === undefined || unmetIn(filter, event) === undefined
+
+/** Returns the field of the filter that the event does not match, with its condition in a list. */
+function unmetIn(
+  filter: WebhookFilter,
+  event: FilteredEvent,
+): readonly [keyof WebhookFilter, FilterCondition?] | undefined {
   const { agentId, sessionIdPrefix, metadata = [], data = [] } = filter
-  return (
-    (agentId === undefined || agentId === event.agentId) &&
-    (sessionIdPrefix === undefined || event.sessionId?.startsWith(sessionIdPrefix) === true) &&
-    metadata.every((condition) => holds(condition, event.metadata)) &&
-    data.every((condition) => holds(condition, event.data as JsonObject | undefined))
-  )
+  if (agentId !== undefined && agentId !== event.agentId) return ['agentId']
+  if (sessionIdPrefix !== undefined && event.sessionId?.startsWith(sessionIdPrefix) !== true)
+    return ['sessionIdPrefix']
+  const inMetadata = metadata.find((condition) => !holds(condition, event.metadata))
+  if (inMetadata) return ['metadata', inMetadata]
+  const inData = data.find((condition) => !holds(condition, event.data as JsonObject | undefined))
+  return inData && ['data', inData]
+}
+
+/** Returns the first condition that the event does not match, in words. Undefined if it matches. */
+export function unmetCondition(
+  filter: WebhookFilter | undefined,
+  event: FilteredEvent,
+): string | undefined {
+  const [field, condition] = (filter && unmetIn(filter, event)) ?? []
+  if (field === undefined) return undefined
+  return condition
+    ? `${field}: ${lineOf(condition)}`
+    : `${field} = ${JSON.stringify(filter?.[field])}`
+}
+
+/** A path that needs no JSON around it. */
+const PLAIN_PATH = /^[^\s={][^\s=]*$/
+
+/** Returns the line of a condition in a form. */
+export function lineOf(condition: FilterCondition): string {
+  const { path } = condition
+  if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
+  if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`
+  if ('exists' in condition) return `${path} ${condition.exists ? 'exists' : 'missing'}`
+  if ('prefix' in condition) return `${path} starts with ${JSON.stringify(condition.prefix)}`
+  const { min, max } = condition
+  return `${path}${min === undefined ? '' : ` from ${min}`}${max === undefined ? '' : ` to ${max}`}`
 }
 
 function holds(condition: FilterCondition, object: JsonObject | undefined): boolean {

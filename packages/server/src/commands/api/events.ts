@@ -1,15 +1,24 @@
-import type { Client, LoggedEvent, NewEvent } from '@org/agent-messaging-client'
+import type { Client, ListedEvent, LoggedEvent, NewEvent } from '@org/agent-messaging-client'
 import type { JsonObject } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
+import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
-import { instant, jsonFile } from '../options.js'
-import { forStdout } from '../output.js'
+import { instant, jsonFile, limitOption } from '../options.js'
+import { forStdout, table } from '../output.js'
 
 type TailOptions = {
   readonly after?: string
   readonly since?: string
   readonly follow: boolean
+}
+
+type ListOptions = {
+  readonly type?: string
+  readonly published?: true
+  readonly after?: string
+  readonly before?: string
+  readonly limit: number
 }
 
 type PublishOptions = Partial<Pick<NewEvent, 'id' | 'metadata'>> & {
@@ -23,6 +32,7 @@ type PublishOptions = Partial<Pick<NewEvent, 'id' | 'metadata'>> & {
 export function addEvents(program: Command): void {
   const events = program.command('events').description('publish events, and read their log')
   addPublish(events)
+  addList(events)
   addApiCommand(events, 'tail', {
     about: 'print events as they happen, until Ctrl-C',
     examples: [
@@ -37,6 +47,45 @@ export function addEvents(program: Command): void {
     .option('--after <cursor>', 'also events after this cursor, which --json prints')
     .option('--no-follow', 'print the events until now, and end')
 }
+
+function addList(events: Command): void {
+  addApiCommand(events, 'list', {
+    about: 'list events, newest first, also those without a delivery',
+    examples: [
+      'agent-messaging events list --published',
+      'agent-messaging events list --type order.* --after 2030-01-31',
+    ],
+    thing: 'the events',
+    call: ({ client, options }: Invocation<ListOptions>) => {
+      const { after, before, limit, type, published } = options
+      const filter = { type, published, createdAfter: after, createdBefore: before }
+      return firstOf(client.events.list(given(filter)), limit)
+    },
+    text: (found) => table(found.map(row), 'No events found.'),
+  })
+    .option('--type <type>', 'only events of this type, or of a group such as order.*')
+    .option('--published', 'leave out the events of the service')
+    .option('--after <time>', 'only events since this time, such as 2030-01-31', instant)
+    .option('--before <time>', 'only events created before this time', instant)
+    .addOption(limitOption('events'))
+  addApiCommand(events, 'show <id>', {
+    about: 'show an event, its deliveries, and why other webhooks do not have it',
+    examples: ['agent-messaging events show order-42-paid'],
+    thing: (id) => `event ${id}`,
+    call: async ({ client }, id) => ({
+      event: await client.events.get(id),
+      story: await client.events.story(id),
+    }),
+    text: ({ event, story }) => `${story.text}\n\n${JSON.stringify(event, null, 2)}`,
+  })
+}
+
+const row = ({ id, event, createdAt, hasDeliveries }: ListedEvent) => ({
+  id,
+  event,
+  deliveries: hasDeliveries ? 'yes' : 'none',
+  createdAt,
+})
 
 function addPublish(events: Command): void {
   addApiCommand(events, 'publish <type>', {

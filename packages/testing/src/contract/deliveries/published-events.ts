@@ -50,6 +50,7 @@ const deliveriesOf = async ({ deliveries }: UnwrappedStorage, projectId = PROJEC
 
 export function publishedEventsSuite(it: StorageTest): void {
   committingSuite(it)
+  listSuite(it)
   idempotencySuite(it)
   limitsSuite(it)
   orderSuite(it)
@@ -127,6 +128,64 @@ function committingSuite(it: StorageTest): void {
     const { kind } = await storage.events.publish(known)
     expect(kind).toBe('key_revoked')
     expect(await logOf(storage)).toEqual([])
+  })
+}
+
+function listSuite(it: StorageTest): void {
+  it('lists events, newest first, while readers of the log give them positions', async ({
+    storage,
+    scene,
+  }) => {
+    const webhook = await scene.webhook({ events: ['order.paid'] })
+    const publish = (id: string, type: string, projectId = PROJECT_ID) =>
+      storage.events.publish(publication([{ id, type, projectId }]))
+    const newest = async (limit: number, before?: string) =>
+      storage.events.newest({ projectId: PROJECT_ID, limit, ...(before && { before }) })
+    const idsOf = (page: readonly { readonly id: string }[]) => page.map(({ id }) => id)
+    await publish('a', 'order.paid')
+    await publish('b', 'order.sent')
+    await logOf(storage)
+    await publish('c', 'order.paid')
+    await publish('other', 'order.paid', OTHER_PROJECT_ID)
+    await publish('d', 'order.paid')
+    const all = await newest(10)
+    expect(all).toEqual([
+      {
+        id: 'd',
+        name: 'order.paid',
+        createdAt: NOW,
+        hasDeliveries: true,
+        place: expect.anything(),
+      },
+      expect.objectContaining({ id: 'c', hasDeliveries: true }),
+      expect.objectContaining({ id: 'b', name: 'order.sent', hasDeliveries: false }),
+      expect.objectContaining({ id: 'a', hasDeliveries: true }),
+    ])
+    expect(idsOf(await newest(3))).toEqual(['d', 'c', 'b'])
+    const after = async (at: number) => idsOf(await newest(2, all[at]?.place))
+    expect([await after(0), await after(1), await after(2)]).toEqual([
+      ['c', 'b'],
+      ['b', 'a'],
+      ['a'],
+    ])
+    expect(await after(3)).toEqual([])
+    // A reader gives `c` and `d` their positions. Earlier places stay.
+    await logOf(storage)
+    expect([await after(0), await after(1), await after(2)]).toEqual([
+      ['c', 'b'],
+      ['b', 'a'],
+      ['a'],
+    ])
+    expect(idsOf(await newest(10))).toEqual(['d', 'c', 'b', 'a'])
+    const found = await storage.deliveries.list(
+      { projectId: PROJECT_ID, eventId: 'c' },
+      { limit: 9 },
+    )
+    expect(found.data).toMatchObject([{ eventId: 'c', webhookId: webhook.id }])
+    const failed = { projectId: PROJECT_ID, eventId: 'c', status: 'failed' } as const
+    expect((await storage.deliveries.list(failed, { limit: 9 })).data).toEqual([])
+    const foreign = { projectId: OTHER_PROJECT_ID, eventId: 'c' }
+    expect((await storage.deliveries.list(foreign, { limit: 9 })).data).toEqual([])
   })
 }
 
