@@ -33,6 +33,7 @@ import { sessionRoutes } from './messages/sessions.js'
 import { requireSession, requireShownProject, signInRoutes } from './access/sign-in.js'
 import { signInLinks } from './access/sign-in-links.js'
 import { usageRoutes } from './usage.js'
+import { eventRoutes } from './webhooks/event-list.js'
 import { readEventTypes } from './webhooks/events.js'
 import { webhookEditRoutes, webhookRoutes } from './webhooks/webhooks.js'
 
@@ -176,6 +177,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
   newRoutes()
     .basePath(BASE)
     .use('/webhooks/*', readEventTypes(d))
+    .use('/events/*', readEventTypes(d))
     .route('/', overviewRoutes(d))
     .route('/', failureRoutes(d))
     .route('/', agentRoutes(d))
@@ -192,6 +194,7 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', deletionRoutes(d))
     .route('/', webhookEditRoutes(d))
     .route('/', webhookRoutes(d))
+    .route('/', eventRoutes(d))
     .route('/', recoverRoutes(d))
     .route('/', deliveryRoutes(d))
     .route('/', catcherRoutes(d))

@@ -6,7 +6,7 @@ export const PORTAL = `${BASE}/portal`
 
 /** The pages that each permission opens, by the first part of the path behind `BASE`. */
 const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly string[]>> = {
-  'project:webhooks': ['webhooks', 'deliveries', 'recover', 'recoveries', 'search'],
+  'project:webhooks': ['webhooks', 'events', 'deliveries', 'recover', 'recoveries', 'search'],
   'project:message': ['conversations', 'sessions', 'messages', 'questions', 'people', 'search'],
 }
 /** Only the platform decides to erase a customer's data. */

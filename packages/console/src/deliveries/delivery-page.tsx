@@ -21,6 +21,7 @@ import {
 import { StoryText } from '../parts/story.js'
 import { Live } from '../parts/table.js'
 import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'
+import { eventPath } from '../webhooks/event-list.js'
 import { useView } from '../parts/zone.js'
 
 type DeliveryPageProps = {
@@ -119,7 +120,7 @@ function DeliveryFacts({ detail: { delivery, body }, webhook }: DeliveryPageProp
         'Waits for': state.kind === 'waiting' && <DeliveryLink id={state.blockedBy} />,
         Created: <FullTime at={createdAt} />,
         'Delivery ID': <WholeId id={id} />,
-        'Event ID': <WholeId id={eventId} />,
+        'Event ID': <WholeId id={eventId} href={eventPath(eventId)} />,
       }}
     />
   )

@@ -32,6 +32,7 @@ const SECTIONS: readonly Section[] = [
   { name: 'Conversations', path: `${BASE}/conversations`, needs: 'messages.list' },
   { name: 'Questions', path: QUESTIONS, needs: 'inputs.list' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'webhooks.list' },
+  { name: 'Events', path: `${BASE}/events`, needs: 'events.list' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'deliveries.list' },
   { name: 'Usage', path: `${BASE}/usage`, needs: 'stats' },
 ]

@@ -86,9 +86,15 @@ export const Id = ({ id, href }: IdProps) => {
 }
 
 /** Shows the whole id on its own page, where a reader compares it with another one. */
-export const WholeId = ({ id }: Pick<IdProps, 'id'>) => (
+export const WholeId = ({ id, href }: IdProps) => (
   <span class="id">
-    <code class="long">{id}</code>
+    {href === undefined ? (
+      <code class="long">{id}</code>
+    ) : (
+      <a href={href}>
+        <code class="long">{id}</code>
+      </a>
+    )}
     <CopyButton text={id} what="ID" />
   </span>
 )

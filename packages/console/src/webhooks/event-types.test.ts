@@ -105,3 +105,28 @@ it('the form of the console loses no name without a checkbox', async () => {
     'a.b',
   ])
 })
+
+it('a customer sees the events that it can subscribe to, and why a webhook has none', async () => {
+  const given = await catalogue({ events: ['message.responded'] })
+  const { customer, staff, create, get, page, service, projectId } = given
+  await create(['order.lost'])
+  for (const [id, type] of [
+    ['o 1/<b>', 'order.paid'],
+    ['s-1', 'stock.low'],
+  ] as const)
+    await service.events.publish({ projectId, type, data: { note: '<i>' }, id })
+  const path = `/console/events/${encodeURIComponent('o 1/<b>')}`
+  const list = await page('/console/events', customer)
+  expect(list).toContain(`href="${path}"`)
+  expect(list).not.toContain('stock.low')
+  expect(await page('/console/events', staff)).toContain('stock.low')
+  expect(await page('/console/events?type=stock.*', customer)).toContain('No event matches')
+  expect(await page('/console/events?type=order.*&published=yes', customer)).toContain(path)
+  const shown = await page(path, customer)
+  expect(shown).toContain('does not subscribe to order.paid. It subscribes to order.lost.')
+  expect(shown).toContain('No webhook has a delivery of this event.')
+  expect(shown).not.toContain('<i>')
+  expect((await get('/console/events/s-1', customer)).status).toBe(404)
+  expect((await get('/console/events/s-1', staff)).status).toBe(200)
+  expect((await get('/console/events/unknown', staff)).status).toBe(404)
+})

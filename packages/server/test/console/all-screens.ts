@@ -13,6 +13,10 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     const found = await service.deliveries.list({ ...filter, limit: 1 })
     return found.data[0]?.id ?? ''
   }
+  async function anyEvent(): Promise<string> {
+    const found = await service.events.list({ projectId, types: ['message.failed'], limit: 1 })
+    return found.data[0]?.id ?? ''
+  }
   async function anyKey(): Promise<string> {
     const found = await service.keys.list({ projectId, limit: 1 })
     return found.data[0]?.id ?? ''
@@ -54,6 +58,9 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
     '/webhooks/events/message.responded',
     `/webhooks/${webhook(0)}`,
     `/webhooks/${webhook(3)}`,
+    '/events',
+    '/events?type=message.*&published=yes',
+    `/events/${await anyEvent()}`,
     '/deliveries',
     `/deliveries?answer=5xx&webhook=${webhook(1)}`,
     `/webhooks/${webhook(1)}/rotate`,

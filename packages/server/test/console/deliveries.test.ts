@@ -60,6 +60,36 @@ describe(
       )
     })
 
+    it('says on the page of an event why a webhook did not get it, one click from a delivery', async () => {
+      await browser.signedIn(async (page) => {
+        const filter = [{ path: 'amount', min: 20 }]
+        const { service, projectId } = browser.demo
+        const made = await service.webhooks.create({
+          projectId,
+          url: 'https://crm.example.com/orders',
+          description: 'Large orders',
+          events: ['order.*'],
+          filter: { data: filter },
+        })
+        await service.events.publish({
+          projectId,
+          type: 'order.paid',
+          data: { amount: 12 },
+          id: 'order-42-paid',
+        })
+        await page.goto(at('/events?published=yes&type=order.*'))
+        await page.getByRole('link', { name: 'order.paid' }).click()
+        const story = page.locator('.story')
+        await story.getByText('data: amount from 20').waitFor()
+        expect(await story.textContent()).toContain('It subscribes to message.responded')
+        await page.getByRole('region', { name: 'Deliveries' }).getByRole('link').first().click()
+        await page.getByRole('link', { name: 'order-42-paid' }).click()
+        await page.getByText('Large orders').click()
+        expect(page.url()).toBe(at(`/webhooks/${made.webhook.id}`))
+        await service.webhooks.delete({ projectId, webhookId: made.webhook.id })
+      })
+    })
+
     it('leaves open what a person opened while an update was under way', async () => {
       await browser.signedIn(async (page) => {
         const id = await newestDelivery(webhook(2), { lastAnswer: '5xx' })

@@ -1,0 +1,159 @@
+import { subscriptionRule, type EventStory } from '@org/agent-messaging-core/host'
+import { isStorableText } from '@org/agent-messaging-core/runtime'
+import { subscribesTo, type ListedEvent } from '@org/agent-messaging-core/storage'
+import { z } from 'zod'
+import { need } from '../access/sign-in.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
+import { BASE } from '../options.js'
+import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
+import { instantOf, optional } from '../parts/filter.js'
+import { pageOf, projectIn } from '../parts/input.js'
+import { JsonView } from '../parts/json-view.js'
+import { show, showFound, showProblem } from '../parts/layout.js'
+import { Facts, FullTime, Status, WholeId } from '../parts/parts.js'
+import { StoryText } from '../parts/story.js'
+import { type Columns, Empty, listPage, TableSection } from '../parts/table.js'
+import { zoneOf } from '../parts/zone.js'
+
+export const eventPath = (id: string): string => `${BASE}/events/${encodeURIComponent(id)}`
+
+/** The stored events, and the page that says why a webhook did not get one. */
+export const eventRoutes = (d: ConsoleDeps) =>
+  newRoutes()
+    .get('/events', need('events.list'), (c) => eventsPage(c, d))
+    .get('/events/:id', need('events.story'), (c) => eventPage(c, d))
+
+/** A customer sees the events that its webhooks could get. */
+const seenTypes = (c: PageRequest): readonly string[] | undefined =>
+  c.get('portal') && c.get('subscriptions')
+
+const filterSchema = (zone: string) =>
+  z.object({
+    type: optional(z.string().refine((type) => subscriptionRule(type) === undefined)),
+    published: optional(z.literal('yes')),
+    from: optional(instantOf(zone)),
+    to: optional(instantOf(zone)),
+    cursor: optional(z.string().regex(/^[ps]\d{1,15}$/)),
+  })
+
+function eventsPage(c: PageRequest, { service }: ConsoleDeps) {
+  const { cursor, ...filter } = filterSchema(zoneOf(c)).parse(c.req.query())
+  const found = service.events.list({
+    projectId: projectIn(c),
+    limit: pageOf(c).limit,
+    cursor,
+    types: typesOf(filter.type, seenTypes(c)),
+    published: filter.published && true,
+    createdAfter: filter.from,
+    createdBefore: filter.to,
+  })
+  return showFound(c, found, (page) =>
+    listPage(c, {
+      title: 'Events',
+      section: 'Events',
+      before: (
+        <>
+          <FilterForm
+            path={`${BASE}/events`}
+            fields={{
+              type: { label: 'Type or group', placeholder: 'order.*' },
+              published: { label: 'only published events', check: 'yes' },
+              ...TIME_RANGE,
+            }}
+            values={filter}
+          />
+          <Periods />
+        </>
+      ),
+      page,
+      columns: COLUMNS,
+      empty: (
+        <Empty title={Object.values(filter).some(Boolean) ? 'No event matches' : 'No events yet'}>
+          <p>Events stand here whether a webhook got them or not.</p>
+        </Empty>
+      ),
+    }),
+  )
+}
+
+/** Returns what both choose. */
+const typesOf = (type: string | undefined, seen: readonly string[] | undefined) =>
+  type === undefined || seen === undefined
+    ? (seen ?? (type === undefined ? undefined : [type]))
+    : [
+        ...(subscribesTo(seen, type) ? [type] : []),
+        ...seen.filter((one) => subscribesTo([type], one)),
+      ]
+
+const COLUMNS: Columns<ListedEvent> = {
+  Event: ({ id, name }) => (
+    <a href={eventPath(id)}>
+      <code>{name}</code>
+    </a>
+  ),
+  Webhooks: ({ hasDeliveries }) =>
+    hasDeliveries ? 'delivery stored' : <Status tone="idle" text="no delivery" />,
+  Created: { at: ({ createdAt }) => createdAt },
+  ID: { class: 'any', cell: ({ id }) => id },
+}
+
+async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
+  const projectId = projectIn(c)
+  const id = c.req.param('id') ?? ''
+  const eventId = isStorableText(id) ? id : ''
+  const found = async () => {
+    const story = await service.events.story({ projectId, eventId })
+    const seen = seenTypes(c)
+    if (seen && !subscribesTo(seen, story.event.name)) return undefined
+    const sent = story.receivers.deliveries.map(({ delivery }) => delivery)
+    return { story, sent: await detailsOf(service, sent) }
+  }
+  return showFound(c, found(), (page) =>
+    page
+      ? show(
+          c,
+          { title: `Event ${page.story.event.name}`, section: 'Events' },
+          <EventPage {...page} />,
+        )
+      : showProblem(c, 404, 'No such event'),
+  )
+}
+
+type EventPageProps = {
+  readonly story: EventStory
+  readonly sent: Awaited<ReturnType<typeof detailsOf>>
+}
+
+function EventPage({ story: { event, receivers, story }, sent }: EventPageProps) {
+  const { id, name, body, createdAt } = event
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`${BASE}/events`}>Events</a> / event
+      </p>
+      <h1>
+        <code>{name}</code>
+      </h1>
+      <div class="halves">
+        <div>
+          <StoryText story={story} />
+          <Facts
+            facts={{ Created: <FullTime at={createdAt} />, 'Event ID': <WholeId id={id} /> }}
+          />
+          <TableSection
+            id="deliveries"
+            title="Deliveries"
+            rows={sent}
+            columns={deliveryColumns(receivers.webhooks)}
+            empty={<p class="muted">No webhook has a delivery of this event.</p>}
+          />
+        </div>
+        <section class="card" aria-labelledby="body">
+          <h2 id="body">Body</h2>
+          <JsonView text={body} what="body" />
+        </section>
+      </div>
+    </>
+  )
+}
