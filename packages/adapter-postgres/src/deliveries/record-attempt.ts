@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Webhook } from '@org/agent-messaging-core'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import { success } from '@org/agent-messaging-core/runtime'
 import {
   afterAttemptColumns,
@@ -13,7 +13,12 @@ import {
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
-import { appendCounts, selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
+import {
+  appendCounts,
+  selectWebhook,
+  updateWebhook,
+  webhookList,
+} from '@org/agent-messaging-sql-kit'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { dialect, perform } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
@@ -23,17 +28,29 @@ import { headerNames, type HeaderNames } from './header-names.js'
 
 type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 
-const select = selectWebhook(dialect)
 const updateSql = sql<WebhookColumns>(updateWebhook(dialect))
-const locked = `${select} where w.seq = @seq and not w.is_deleted for no key update`
-const lockSql = sql<{ readonly seq: number }, WebhookRow>(locked)
-const lockIfFreeSql = sql<{ readonly seq: number }, WebhookRow>(`${locked} skip locked`)
-const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
-  ${select} join agent_messaging.deliveries d on d.webhook_seq = w.seq
-  where d.id = @deliveryId and not w.is_deleted`)
+const lockSql = sql<{ readonly seq: number }, WebhookRow>(
+  `${selectWebhook(dialect)} where w.seq = @seq and not w.is_deleted for no key update`,
+)
+const ofDeliveriesSql = sql<{ readonly ids: readonly string[] }, WebhookOfDelivery>(`
+  select d.id as "deliveryId", ${webhookList} from agent_messaging.deliveries d
+    join agent_messaging.webhooks w on w.seq = d.webhook_seq
+  where d.id = any(@ids::text[]) and not w.is_deleted`)
+type WebhookOfDelivery = WebhookRow & { readonly deliveryId: string }
+/** Leaves out webhooks that another commit changes, so that none waits. */
+const refreshSql = sql<{ readonly successes: string }>(`
+  update agent_messaging.webhooks w set last_success_at = free.at
+  from (select l.seq, g.at
+    from jsonb_to_recordset(@successes::jsonb) as g (seq bigint, at bigint)
+      join agent_messaging.webhooks l on l.seq = g.seq and coalesce(l.last_success_at, 0) < g.at
+    for no key update of l skip locked) free
+  where w.seq = free.seq`)
 
-/** A refresh is left out while another commit changes the webhook, so that none waits for it. */
-type RecordWithHealth = AttemptRecord & { readonly isRefresh?: boolean }
+type Success = AttemptRecord & { readonly decideHealth: DecideHealth }
+/** `lastSuccess`: only the time of the webhook's last success changes. */
+type Effect = 'health' | 'nothing' | { readonly lastSuccess: LastSuccess }
+type LastSuccess = { readonly seq: number; readonly at: Instant }
+
 type Recorded = {
   readonly place: number
   readonly webhookSeq: number
@@ -52,7 +69,7 @@ const MAX_WITH_HEALTH = 4
 /**
  * `DeliveryStore.recordAttempts`. Records of one webhook that can change its health run in order.
  */
-export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['recordAttempts'] {
+export function attemptRecorder({ gathered, grouped }: Gateway): DeliveryStore['recordAttempts'] {
   const names = headerNames()
   const oneAtATime = new OneAtATime()
   const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
@@ -61,31 +78,37 @@ export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['reco
     maxBatchSize: MAX_BATCH_SIZE,
     flush: (db, records) => recordAttempts(db, names, records),
   })
-  const recordHealth = grouped<RecordWithHealth, RecordedAttempt>({
+  const effectOf = gathered(effectsOf)
+  const refresh = grouped<LastSuccess, void>({
+    keyOf: ({ seq }) => String(seq),
+    maxBatchSize: MAX_BATCH_SIZE,
+    flush: async (db, all) => {
+      await db.run(refreshSql, { successes: jsonRows(all) })
+      return all.map(() => undefined)
+    },
+  })
+  const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
     keyOf,
     maxBatchSize: 1,
     maxInFlight: MAX_WITH_HEALTH,
     inTransaction: true,
     flush: (db, records) => Promise.all(records.map((one) => recordWithHealth(db, names, one))),
   })
-  /** Returns undefined, and records nothing, if the attempt does not change the webhook. */
-  async function recordIfHealthChanges(
-    attempt: AttemptRecord,
-    decideHealth: DecideHealth,
-  ): Stored<RecordedAttempt | undefined> {
+  /** Returns undefined, and records nothing, if only the time of the last success changes. */
+  async function recordIfHealthChanges(attempt: Success): Stored<RecordedAttempt | undefined> {
     // A failure always changes the webhook.
-    const effect =
-      attempt.attempt.outcome.kind === 'accepted'
-        ? await read((db) => effectOfSuccess(db, attempt.deliveryId, decideHealth))
-        : success('change' as const)
+    if (attempt.attempt.outcome.kind !== 'accepted') return recordHealth(attempt)
+    const effect = await effectOf(attempt)
     if (!effect.ok) return effect
-    if (!effect.value) return success(undefined)
-    return recordHealth({ ...attempt, isRefresh: effect.value === 'refresh' })
+    if (effect.value === 'health') return recordHealth(attempt)
+    // The next success repeats a refresh that fails.
+    if (effect.value !== 'nothing') await refresh(effect.value.lastSuccess)
+    return success(undefined)
   }
   const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
     const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
     if (!decideHealth) return outgoing ? recordHealth(attempt) : recordPlain(attempt)
-    const work = () => recordIfHealthChanges(attempt, decideHealth)
+    const work = () => recordIfHealthChanges({ ...attempt, decideHealth })
     return oneAtATime.run(webhookId, work).then((recorded) => {
       if (!recorded.ok) return recorded
       return recorded.value ? success(recorded.value) : recordPlain(attempt)
@@ -119,14 +142,13 @@ async function recordAttempts(
 async function recordWithHealth(
   db: Queries,
   names: HeaderNames,
-  record: RecordWithHealth,
+  record: AttemptRecord,
 ): Promise<RecordedAttempt> {
   const [recorded] = await recordCall(db, await rowsOf(db, names, [record]), [])
   if (!recorded) return { kind: 'lease_lost' }
-  const { decideHealth, isRefresh, outgoing } = record
+  const { decideHealth, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
-  const lock = isRefresh ? lockIfFreeSql : lockSql
-  const row = decideHealth && (await db.one(lock, { seq: recorded.webhookSeq }))
+  const row = decideHealth && (await db.one(lockSql, { seq: recorded.webhookSeq }))
   const webhook = row && (await updateHealth(db, toWebhook(row), decideHealth))
   await perform(db, appendCounts, record.count)
   await perform(db, appendCounts, record.endCount)
@@ -157,20 +179,25 @@ async function rowsOf(db: Queries, names: HeaderNames, records: readonly Attempt
 }
 
 /**
- * Returns whether a success would change the webhook, without a transaction. Usually only the first
- * of many concurrent successes does. `refresh` changes only the time of the last success.
+ * Returns what each success would change, without a transaction. Usually only the first of many
+ * concurrent successes changes more than the time of the last one.
  */
-async function effectOfSuccess(
-  db: Queries,
-  deliveryId: string,
-  decideHealth: DecideHealth,
-): Promise<'refresh' | 'change' | undefined> {
-  const row = await db.one(ofDeliverySql, { deliveryId })
-  const webhook = row && toWebhook(row)
-  const after = webhook && decideHealth(webhook)?.change.health
-  if (!after) return undefined
-  const before = { ...webhook.health, lastSuccessAt: after.lastSuccessAt }
-  return isDeepStrictEqual(before, after) ? 'refresh' : 'change'
+async function effectsOf(db: Queries, successes: readonly Success[]): Promise<Effect[]> {
+  const ids = successes.map(({ deliveryId }) => deliveryId)
+  const rows = new Map((await db.all(ofDeliveriesSql, { ids })).map((row) => [row.deliveryId, row]))
+  return successes.map(({ deliveryId, decideHealth }) => {
+    const row = rows.get(deliveryId)
+    return row ? effectOn(row, decideHealth) : 'nothing'
+  })
+}
+
+function effectOn(row: WebhookRow, decideHealth: DecideHealth): Effect {
+  const { health } = toWebhook(row)
+  const after = decideHealth(toWebhook(row))?.change.health
+  if (!after) return 'nothing'
+  const { lastSuccessAt: at } = after
+  const isRefresh = at !== undefined && isDeepStrictEqual({ ...health, lastSuccessAt: at }, after)
+  return isRefresh ? { lastSuccess: { seq: row.seq, at } } : 'health'
 }
 
 /** Updates a locked webhook after an attempt, within the transaction that records the attempt. */
