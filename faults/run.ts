@@ -1,4 +1,5 @@
 // npm run faults -- --seed 1 --store sqlite --processes 1 --kills 200 [--faults kill,kill-at,…]
+// npm run faults -- … --runs 10             repeats the run with the next seeds, and adds them up
 // npm run faults -- --check history.json    checks the history of an earlier run
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -14,6 +15,7 @@ import { missingFor, storeFaults } from './harness/store-faults.js'
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
+    runs: { type: 'string', default: '1' },
     store: { type: 'string', default: 'sqlite' },
     processes: { type: 'string', default: '1' },
     kills: { type: 'string', default: '20' },
@@ -21,19 +23,28 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '8' },
     minutes: { type: 'string', default: '60' },
     pause: { type: 'string', default: '100' },
+    erase: { type: 'boolean', default: false },
     check: { type: 'string' },
   },
 })
 
+/** The sums of all runs, and the most repeats after one kill. */
+const sums = { runs: 0, kills: 0, events: 0, replays: 0, lost: 0, doubled: 0, mostRepeats: 0 }
+
 if (values.check !== undefined)
   report(JSON.parse(await readFile(values.check, 'utf8')) as History, [])
-else await runAndReport()
+else {
+  const seed = Number(values.seed)
+  const end = seed + Number(values.runs)
+  for (let next = seed; next < end && !process.exitCode; next++) await runAndReport(next)
+  print(`all runs: ${JSON.stringify(sums)}`)
+}
 
-async function runAndReport(): Promise<void> {
+async function runAndReport(seed: number): Promise<void> {
   const store = values.store as StoreKind
   const faults = await supported(values.faults?.split(',') ?? defaultFaults(store))
   const numbers = {
-    seed: Number(values.seed),
+    seed,
     processes: Number(values.processes),
     kills: Number(values.kills),
     clients: Number(values.clients),
@@ -53,6 +64,7 @@ async function runAndReport(): Promise<void> {
     faults,
     signal,
     pauseMs: Number(values.pause),
+    erases: values.erase,
     onFault,
   })
   if (report(history, unexpectedExits)) return removeFolder(folder)
@@ -64,7 +76,17 @@ async function runAndReport(): Promise<void> {
 /** Prints the result of a run. Returns true if the service kept all promises. */
 function report(history: History, unexpectedExits: readonly string[]): boolean {
   const violations = check(history)
-  print(JSON.stringify(summarize(history), undefined, 2))
+  const summary = summarize(history)
+  print(JSON.stringify(summary, undefined, 2))
+  const { events, lost, repeats, faults } = summary
+  sums.runs++
+  for (const [kind, count] of Object.entries(faults))
+    if (kind.startsWith('kill')) sums.kills += count
+  sums.events += events.accepted
+  sums.replays += events.replays
+  sums.lost += lost + events.lost
+  sums.doubled += events.doubled
+  sums.mostRepeats = Math.max(sums.mostRepeats, repeats.most)
   for (const { invariant, of, problem } of violations)
     print(`VIOLATION of ${invariant}: ${of}: ${problem}`)
   for (const exit of unexpectedExits) print(`VIOLATION: ${exit}`)

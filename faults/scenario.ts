@@ -19,6 +19,8 @@ import { readFinalState } from './harness/final-state.js'
 import { readJournals } from './harness/journal.js'
 import { killInMigrations } from './harness/migration-kills.js'
 import { injectFaults } from './harness/inject-faults.js'
+import { KIND } from './harness/new-events.js'
+import { startPublishers } from './harness/publishers.js'
 import { serverProcess, type ServerProcess } from './harness/server-process.js'
 import { rules } from './harness/settings.js'
 import { openStore, type StoreKind } from './harness/store.js'
@@ -35,9 +37,12 @@ export type Scenario = {
   readonly faults: readonly string[]
   /** Ends the faults early. The history until then is still checked. */
   readonly signal: AbortSignal
+  /** Clients that send messages. Half as many publish events. */
   readonly clients: number
   /** Average pause of a client between two messages. */
   readonly pauseMs: number
+  /** Also erases persons. The counts are then not checked: erased rows are counted too. */
+  readonly erases: boolean
   /** Called after each fault. */
   readonly onFault?: (fault: Fault) => void
 }
@@ -56,6 +61,8 @@ const RETENTION_MS = 10_000
 
 /** The receiver that gets the deliveries of each session in order. It fails now and then. */
 const ORDERED = 'other'
+/** The receiver that gets the ids of the events of one kind. */
+const THIN = 'thin'
 
 /** Runs servers under load and faults, repairs and drains them, and returns the history. */
 export async function runScenario(scenario: Scenario): Promise<Outcome> {
@@ -86,29 +93,33 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     const unexpectedExits = () => servers.flatMap((server) => server.unexpectedExits)
 
     const { url } = servers[0] ?? { url: '' }
-    const webhooks = await createAgentsAndWebhooks(url, actors)
-    const clients = startClients(
-      servers.map((server) => server.url),
-      scenario.seed,
-      scenario.clients,
-      scenario.pauseMs,
-    )
+    const { webhooks, agentIds } = await createAgentsAndWebhooks(url, actors)
+    const urls = servers.map((server) => server.url)
+    const clients = startClients(urls, scenario.seed, scenario.clients, scenario.pauseMs)
+    const publishers = startPublishers({
+      ...scenario,
+      urls,
+      agentIds,
+      count: Math.ceil(scenario.clients / 2),
+    })
     const stalls = watchStalls()
     const faults = await injectFaults(servers, store, scenario, (fault) =>
       scenario.onFault?.(fault),
     )
     actors.stopFailing()
-    await clients.stop()
+    await Promise.all([clients.stop(), publishers.stop()])
     await drain(url)
     faults.push(...stalls.stop())
     const purgedBefore = purges ? Date.now() : undefined
-    const counted = purges ? undefined : await readCounts(url, store.databaseUrl)
+    const counted = purges || scenario.erases ? undefined : await readCounts(url, store.databaseUrl)
     const final = await readFinalState(url, [...webhooks.values()], purgedBefore)
     const received = readJournals<ReceivedRequest>(folder, 'received')
     const history: History = {
       seed: scenario.seed,
       rules,
       requests: clients.requests,
+      published: publishers.published,
+      erasures: publishers.erasures,
       runs: runsOf(folder),
       faults: [...migrations, ...faults],
       final,
@@ -129,40 +140,46 @@ export const removeFolder = (folder: string): Promise<void> =>
 
 /**
  * Creates an agent in the servers and one outside. Registers a receiver of all events that never
- * fails, and two receivers that fail. Returns the webhooks by the names in their paths.
+ * fails, and three receivers that fail. Returns the webhooks by the names in their paths.
  */
-async function createAgentsAndWebhooks(
-  url: string,
-  actors: ActorsProcess,
-): Promise<Map<string, FinalWebhook>> {
+async function createAgentsAndWebhooks(url: string, actors: ActorsProcess) {
   // A crash or a lost lease costs an attempt, and this run does not test the limit of attempts.
   const common = { desiredState: 'running', maxAttempts: 100, concurrency: 32 }
-  await json(url, 'POST', '/v1/agents', {
-    ...common,
-    name: 'worker',
-    runtime: { kind: 'function', handler: 'work' },
-  })
-  await json(url, 'POST', '/v1/agents', {
-    ...common,
-    name: 'remote',
-    runtime: { kind: 'http', url: `${actors.url}/agent` },
-  })
+  const runtimes = {
+    worker: { kind: 'function', handler: 'work' },
+    remote: { kind: 'http', url: `${actors.url}/agent` },
+  }
+  const agentIds: string[] = []
+  for (const [name, runtime] of Object.entries(runtimes)) {
+    const agent = { ...common, name, runtime }
+    agentIds.push((await json<{ id: string }>(url, 'POST', '/v1/agents', agent)).id)
+  }
   const webhooks = new Map<string, FinalWebhook>()
   const subscriptions = {
     steady: ['*'],
-    moody: ['message.responded'],
-    other: ['message.responded', 'agent.error'],
+    moody: ['message.responded', 'order.*'],
+    other: ['message.responded', 'agent.error', 'order.*', 'invoice.late'],
+    thin: ['order.*'],
   }
   for (const [name, events] of Object.entries(subscriptions)) {
     const { id, secret } = await json<{ id: string; secret: string }>(url, 'POST', '/v1/webhooks', {
       url: `${actors.url}/hook/${name}`,
       events,
       ...(name === ORDERED && { ordering: 'session' }),
+      ...(name === THIN && {
+        payload: 'thin',
+        filter: { data: [{ path: 'kind', equals: KIND }] },
+      }),
     })
-    const isOrdered = name === ORDERED
-    webhooks.set(name, { webhookId: id, events, secret, ...(isOrdered && { isOrdered }) })
+    webhooks.set(name, {
+      webhookId: id,
+      events,
+      secret,
+      ...(name === ORDERED && { isOrdered: true }),
+      ...(name === THIN && { kind: KIND }),
+    })
   }
-  return webhooks
+  return { webhooks, agentIds }
 }
 
 /** Waits until all work has ended, up to the limit. The checker reports the rest. */

@@ -22,8 +22,34 @@ const attempt = (history: Draft, id: string, n: number) =>
   the(delivery(history, id).attempts, ({ attemptNumber }) => attemptNumber === n)
 const received = (history: Draft, id: string) =>
   the(history.received, ({ headers }) => headers['webhook-id'] === id)
+const event = ({ events = [] }: Draft['final'], id: string) =>
+  the(events, ({ text }) => text === id)
+const publish = ({ published = [] }: Draft, at: number) =>
+  the(
+    [the(published, (one) => one.at === at).answer].flatMap((answer) => answer ?? []),
+    () => true,
+  )
 const drop = <Row>(rows: Row[], fits: (row: Row) => boolean) =>
   void rows.splice(rows.indexOf(the(rows, fits)), 1)
+
+/** Removes an event with its delivery. */
+function dropEvent({ final, received: all }: Draft, id: string): void {
+  drop(final.events ?? [], ({ text }) => text === id)
+  drop(final.deliveries, ({ deliveryId }) => deliveryId === `w1-${id}`)
+  drop(all, ({ headers }) => headers['webhook-id'] === `w1-${id}`)
+}
+
+/** Adds a delivery of the erased event. */
+function leaveDelivery({ deliveries }: Draft['final']): void {
+  const { body } = the(deliveries, ({ deliveryId }) => deliveryId === 'w1-x1')
+  deliveries.push({
+    deliveryId: 'left',
+    webhookId: 'w1',
+    status: 'exhausted',
+    body: body.replaceAll('x1', 'x4'),
+    attempts: [],
+  })
+}
 
 /** Changes of the valid history, one for each kind of violation. */
 const planted: readonly (readonly [
@@ -256,6 +282,90 @@ const planted: readonly (readonly [
       delivery(history, 'w1-m2').place = 9
     },
   ],
+  ['published', 'an accepted event is not in the log', (history) => dropEvent(history, 'x1')],
+  [
+    'published',
+    'an event is in the log twice',
+    ({ final }) => void final.events?.push(event(final, 'x2')),
+  ],
+  [
+    'published',
+    'an id is in the log twice',
+    ({ final }) => void final.events?.push({ ...event(final, 'x2'), text: 'another' }),
+  ],
+  [
+    'published',
+    'the stored event differs',
+    ({ final }) => void (event(final, 'x1').sessionId = 'another'),
+  ],
+  [
+    'published',
+    'a repeated request is not a replay',
+    (history) => void (publish(history, 120).replayed = false),
+  ],
+  [
+    'published',
+    'two same requests at once are both new',
+    (history) => {
+      const { published = [] } = history
+      published.push({ ...the(published, ({ at }) => at === 180), at: 181 })
+    },
+  ],
+  [
+    'published',
+    'an id is accepted with other content',
+    (history) => void (publish(history, 140).status = 202),
+  ],
+  [
+    'published',
+    'a right request is refused as a wrong one',
+    (history) => void (publish(history, 120).status = 422),
+  ],
+  [
+    'published',
+    'a right request is refused',
+    (history) => void (publish(history, 120).status = 400),
+  ],
+  [
+    'published',
+    'a batch is stored in part',
+    (history) => {
+      publish(history, 180).status = 503
+      dropEvent(history, 'x3')
+    },
+  ],
+  [
+    'published',
+    'a batch is in the log in another order',
+    ({ final }) => void final.events?.push(...final.events.splice(1, 1)),
+  ],
+  [
+    'published',
+    'a session is in the log in another order',
+    ({ final }) => void final.events?.push(...final.events.splice(0, 1)),
+  ],
+  [
+    'published',
+    'an erased event is in the log',
+    ({ final }) => {
+      final.events?.push({ ...event(final, 'x1'), id: 'id of x4', text: 'x4' })
+      leaveDelivery(final)
+    },
+  ],
+  ['published', 'an erased event has a delivery', ({ final }) => leaveDelivery(final)],
+  [
+    'outbox',
+    'a webhook has no delivery of a published event',
+    ({ final, received: all }) => {
+      drop(final.deliveries, ({ deliveryId }) => deliveryId === 'w1-x1')
+      drop(all, ({ headers }) => headers['webhook-id'] === 'w1-x1')
+    },
+  ],
+  [
+    'outbox',
+    'a webhook gets an event that its filter refuses',
+    ({ final }) => void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').kind = 'small'),
+  ],
   ['counts', 'a count is lost', ({ counted }) => void counted?.rows.pop()],
   ['counts', 'nothing is counted', ({ counted }) => void counted?.rows.splice(0)],
   [
@@ -404,12 +514,21 @@ describe('the summary of a run', () => {
       requests: 5,
       accepted: 3,
       answered: 2,
-      delivered: 6,
-      received: 8,
+      delivered: 9,
+      received: 11,
       duplicates: 1,
       repeats: { perKill: 0, most: 0 },
       lost: 0,
+      events: { accepted: 3, replays: 1, refused: 1, lost: 0, doubled: 0, erased: 1 },
     })
+  })
+
+  it('counts events that are not in the log, did not arrive, or are there twice', () => {
+    const history = validHistory() as Draft
+    drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-x1')
+    drop(history.final.events ?? [], ({ text }) => text === 'x2')
+    history.final.events?.push(event(history.final, 'x3'))
+    expect(summarize(history).events).toMatchObject({ accepted: 3, lost: 2, doubled: 1 })
   })
 
   it('counts missing messages and undelivered reports as lost', () => {

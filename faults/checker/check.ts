@@ -8,6 +8,7 @@ import { fencing } from './fencing.js'
 import type { History } from './history.js'
 import { onePerKey } from './one-per-key.js'
 import { outbox } from './outbox.js'
+import { published } from './published.js'
 import { sameBytes } from './same-bytes.js'
 import { schedule } from './schedule.js'
 import { sessionOrder } from './session-order.js'
@@ -28,6 +29,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   'delivery-order': deliveryOrder,
   counts,
   'circuit-reports': circuitReports,
+  published,
 })
 
 /** Returns all violations in the history. */

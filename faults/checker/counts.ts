@@ -40,7 +40,7 @@ function countsOf(facts: readonly Fact[], stepMs: number): Map<string, Counts> {
   const sums = new Map<string, Record<string, number>>()
   for (const { subject, id, at, counts: added } of facts) {
     const start = at - (at % stepMs)
-    for (const name of [nameOf(subject, id, start), nameOf('project', '', start)]) {
+    for (const name of new Set([nameOf(subject, id, start), nameOf('project', '', start)])) {
       const sum = sums.get(name) ?? {}
       for (const [key, count = 0] of Object.entries(added)) sum[key] = (sum[key] ?? 0) + count
       sums.set(name, sum)

@@ -1,4 +1,11 @@
-import { acceptedFact, attemptedFact, endedFacts, ranFact, settledFact } from './facts.js'
+import {
+  acceptedFact,
+  attemptedFact,
+  endedFacts,
+  publishedFact,
+  ranFact,
+  settledFact,
+} from './facts.js'
 import type { Fact } from './history.js'
 
 // The log: the tables of messages, runs, events, deliveries and attempts. No table of counts.
@@ -45,9 +52,14 @@ const RUNS = `
 const EVENTS = `
   select name, created_at as at, body from events
   where name in ('message.failed', 'message.cancelled', 'delivery.exhausted')`
+/** All names of the service begin with one of these words. */
+const PUBLISHED = `
+  select name, created_at as at, body from events
+  where name not like 'message.%' and name not like 'agent.%' and name not like 'webhook.%'
+    and name not like 'delivery.%'`
 const ATTEMPTS = `
   select w.id as "webhookId", a.started_at as "startedAt", a.duration_ms as "durationMs", a.outcome,
-    e.body, e.name as event, d.state,
+    coalesce(d.body, e.body) as body, e.name as event, d.state,
     case when a.attempt_number = d.attempt_count then d.finished_at end as "finishedAt"
   from attempts a join deliveries d on d.seq = a.delivery_seq
     join webhooks w on w.seq = d.webhook_seq join events e on e.seq = d.event_seq`
@@ -74,6 +86,7 @@ export async function factsOfTables(query: Query): Promise<Fact[]> {
       ranFact(agentId, at, tokensOf(usage)),
     ),
     ...(await query<EventRow>(EVENTS)).flatMap(endOfEvent),
+    ...(await query<EventRow>(PUBLISHED)).map(publishedFact),
     ...(await query<AttemptRow>(ATTEMPTS)).flatMap(factsOfAttempt),
   ]
 }

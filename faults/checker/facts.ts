@@ -25,6 +25,20 @@ export const acceptedFact = ({ agentId, at, message, metadata }: Accepted): Fact
   counts: { messages: 1, bytesIn: bytesOf(message) + bytesOf(metadata ?? '') },
 })
 
+/** A published event. `body` is what its receivers get. */
+export const publishedFact = ({
+  at,
+  body,
+}: {
+  readonly at: number
+  readonly body: string
+}): Fact => ({
+  subject: 'project',
+  id: '',
+  at,
+  counts: { events: 1, bytesIn: bytesOf(body) },
+})
+
 type Ended = {
   readonly agentId: string
   readonly at: number

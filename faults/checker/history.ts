@@ -6,6 +6,9 @@ export type History = {
   readonly seed: number
   readonly rules: Rules
   readonly requests: readonly ClientRequest[]
+  /** Absent if nothing was published, with the next one. */
+  readonly published?: readonly PublishRequest[]
+  readonly erasures?: readonly Erasure[]
   readonly received: readonly ReceivedRequest[]
   readonly runs: readonly AgentRun[]
   readonly faults: readonly Fault[]
@@ -21,9 +24,9 @@ export type Counted = {
   readonly rows: readonly CountRow[]
 }
 
-/** An event of an agent or a webhook. `at` is the time of day. */
+/** An event of the project, an agent or a webhook. `at` is the time of day. */
 export type Fact = {
-  readonly subject: 'agent' | 'webhook'
+  readonly subject: 'project' | 'agent' | 'webhook'
   readonly id: string
   readonly at: number
   readonly counts: Counts
@@ -66,6 +69,34 @@ export type ClientRequest = {
     readonly messageId?: string
     readonly response?: string
   }
+}
+
+/** One request to publish events. A repeated request has the same events. */
+export type PublishRequest = {
+  readonly at: number
+  readonly events: readonly AskedEvent[]
+  /** Absent if the connection was lost. */
+  readonly answer?: { readonly at: number; readonly status: number; readonly replayed: boolean }
+}
+
+export type AskedEvent = {
+  readonly type: string
+  /** In `data`. Unique for each content. */
+  readonly text: string
+  /** In `data`, for filters. */
+  readonly kind?: string
+  readonly id?: string
+  readonly endUserId?: string
+  readonly agentId?: string
+  readonly sessionId?: string
+}
+
+/** An erasure of a person, whose events all have an id. */
+export type Erasure = {
+  readonly at: number
+  readonly endUserId: string
+  /** True if the service answered that nothing is left. */
+  readonly isDone: boolean
 }
 
 /** A request to a receiver, with its answer. */
@@ -113,9 +144,13 @@ export type FinalState = {
   /** Except temporary webhooks, all exist before the first send and until the end. */
   readonly webhooks: readonly FinalWebhook[]
   readonly deliveries: readonly FinalDelivery[]
+  /** The published events of the log, in its order. */
+  readonly events?: readonly FinalEvent[]
   /** Deliveries that ended before this time can be purged. */
   readonly purgedBefore?: number
 }
+
+export type FinalEvent = Omit<AskedEvent, 'endUserId'> & { readonly id: string }
 
 export type FinalMessage = {
   readonly messageId: string
@@ -137,6 +172,8 @@ export type FinalWebhook = {
   readonly webhookId: string
   readonly events: readonly string[]
   readonly secret: string
+  /** Of the published events, the webhook gets those of this kind. */
+  readonly kind?: string
   /** True if the webhook was created or deleted during the run, so that its events are unknown. */
   readonly isTemporary?: boolean
   /** True if the webhook was ordered by session from its creation. */

@@ -1,7 +1,7 @@
 import { eventOf } from './event-of.js'
 import { groupBy } from './group-by.js'
-import type { FinalMessage, FinalWebhook, History } from './history.js'
-import type { Invariant } from './violation.js'
+import type { FinalEvent, FinalMessage, FinalWebhook, History } from './history.js'
+import type { Breach, Invariant } from './violation.js'
 
 /** 3. Each event has one delivery per subscribed webhook. Each end of a message is one event. */
 export const outbox: Invariant = function* (history) {
@@ -22,6 +22,8 @@ export const outbox: Invariant = function* (history) {
     if (messageId !== undefined && !messages.has(messageId))
       yield { of: deliveryId, problem: 'its message does not exist' }
   }
+
+  if (final.purgedBefore === undefined) yield* ofPublished(history, reported)
 
   const byMessage = groupBy(
     reported,
@@ -44,8 +46,35 @@ export const outbox: Invariant = function* (history) {
   }
 }
 
+/** Each published event has one delivery for each webhook that subscribes to it, and no other. */
+function* ofPublished(
+  { final: { events = [], webhooks } }: History,
+  reported: readonly { readonly webhookId: string; readonly eventId?: string }[],
+): Generator<Breach> {
+  const made = new Set(reported.map(({ eventId, webhookId }) => `${eventId} ${webhookId}`))
+  for (const event of events)
+    for (const webhook of webhooks.filter(({ isTemporary }) => !isTemporary)) {
+      const isMade = made.has(`${event.id} ${webhook.webhookId}`)
+      if (isMade !== getsPublished(webhook, event))
+        yield {
+          of: event.id,
+          problem: `webhook ${webhook.webhookId} has ${isMade ? 'a' : 'no'} delivery of it`,
+        }
+    }
+}
+
+/** Returns true if the subscription and the filter of the webhook match the event. */
+export const getsPublished = (webhook: FinalWebhook, { type, kind }: FinalEvent): boolean =>
+  isSubscribed(webhook, type) && (webhook.kind === undefined || webhook.kind === kind)
+
+/** A test event goes to a webhook without its subscription. */
 const isSubscribed = (webhook: FinalWebhook | undefined, event: string | undefined): boolean =>
-  event !== undefined && (webhook?.events.some((name) => name === '*' || name === event) ?? false)
+  event === 'webhook.test' || (webhook?.events.some((one) => includes(one, event)) ?? false)
+
+const includes = (subscription: string, event = ''): boolean =>
+  subscription === '*' ||
+  subscription === event ||
+  (subscription.endsWith('.*') && event.startsWith(subscription.slice(0, -1)))
 
 /** Counts the ends of a message by event. A message that was retried has ended before. */
 function endsOf(message: FinalMessage): Map<string, number> {

@@ -1,9 +1,13 @@
+import { eventOf } from './event-of.js'
+import type { History } from './history.js'
 import type { Verify } from './signatures.js'
 import type { Invariant } from './violation.js'
 
 /** 7. Each request is signed for its receiver and contains the stored bytes. */
 export const sameBytes = (verify: Verify): Invariant =>
-  function* ({ received, final }) {
+  function* (history) {
+    const { received, final } = history
+    const erased = erasedEvents(history)
     const secrets = new Map(final.webhooks.map(({ webhookId, secret }) => [webhookId, secret]))
     const bodies = new Map(final.deliveries.map(({ deliveryId, body }) => [deliveryId, body]))
     const owners = new Map(
@@ -20,10 +24,20 @@ export const sameBytes = (verify: Verify): Invariant =>
         yield { of: deliveryId, problem: 'a request differs from the stored bytes' }
       if ((owners.get(deliveryId) ?? webhookId) !== webhookId)
         yield { of: deliveryId, problem: 'a receiver of another webhook got the delivery' }
-      if (stored === undefined && final.purgedBefore === undefined)
+      const isGone = final.purgedBefore !== undefined || erased.has(eventOf(body)?.eventId)
+      if (stored === undefined && !isGone)
         yield {
           of: deliveryId,
           problem: 'a receiver got the delivery, but the delivery does not exist',
         }
     }
   }
+
+/** Returns the ids of the events of erased persons. */
+function erasedEvents({ published = [], erasures = [] }: History): ReadonlySet<string | undefined> {
+  const persons = new Set(erasures.map(({ endUserId }) => endUserId))
+  const events = published.flatMap((request) => request.events)
+  return new Set(
+    events.flatMap(({ id, endUserId }) => (persons.has(endUserId ?? '') ? (id ?? []) : [])),
+  )
+}

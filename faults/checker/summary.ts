@@ -1,8 +1,9 @@
 import { isAccepted } from './acknowledged.js'
 import { eventOf } from './event-of.js'
 import { groupBy } from './group-by.js'
-import type { History } from './history.js'
-import { endOf, isSuccess } from './outbox.js'
+import type { FinalEvent, History } from './history.js'
+import { endOf, getsPublished, isSuccess } from './outbox.js'
+import { isPublished } from './published.js'
 import { repeatsAfterKills, type Repeats } from './repeats.js'
 
 /** The figures of a run. */
@@ -22,6 +23,20 @@ export type Summary = {
   readonly repeats: Repeats
   /** Accepted messages without an end, and ends that a subscribed receiver did not accept. */
   readonly lost: number
+  readonly events: EventSummary
+}
+
+/** Published events. An erased event is none of them. */
+type EventSummary = {
+  /** Events with a 202. */
+  readonly accepted: number
+  readonly replays: number
+  readonly refused: number
+  /** Accepted events that the log has not, or that a subscribed receiver did not accept. */
+  readonly lost: number
+  /** Events that the log has more than once. */
+  readonly doubled: number
+  readonly erased: number
 }
 
 export function summarize(history: History): Summary {
@@ -43,6 +58,7 @@ export function summarize(history: History): Summary {
     duplicates: [...successes.values()].reduce((sum, { length }) => sum + length - 1, 0),
     repeats: repeatsAfterKills(history),
     lost: lostMessages(history) + lostReports(history),
+    events: summaryOfEvents(history),
   }
 }
 
@@ -69,4 +85,35 @@ function lostReports({ received, final: { messages, webhooks } }: History): numb
       .map(({ webhookId }) => `${webhookId} ${endOf(message)} ${message.messageId}`),
   )
   return due.filter((report) => !arrived.has(report)).length
+}
+
+function summaryOfEvents({
+  published = [],
+  erasures = [],
+  received,
+  final,
+}: History): EventSummary {
+  const persons = new Set(erasures.map(({ endUserId }) => endUserId))
+  const asked = published.filter(isPublished).flatMap((request) => request.events)
+  const kept = asked.filter(({ endUserId }) => !persons.has(endUserId ?? ''))
+  const accepted = new Set(kept.map(({ text }) => text))
+  const arrived = new Set(
+    received
+      .filter(({ answer }) => isSuccess(answer))
+      .map(({ webhookId, body }) => `${webhookId} ${eventOf(body)?.eventId}`),
+  )
+  const events = final.events ?? []
+  const isDelivered = (event: FinalEvent): boolean =>
+    final.webhooks
+      .filter((webhook) => !webhook.isTemporary && getsPublished(webhook, event))
+      .every(({ webhookId }) => arrived.has(`${webhookId} ${event.id}`))
+  const texts = groupBy(events, ({ text }) => text)
+  return {
+    accepted: accepted.size,
+    replays: published.filter(({ answer }) => answer?.replayed).length,
+    refused: published.filter(({ answer }) => answer?.status === 422).length,
+    lost: [...accepted].filter((text) => !texts.get(text)?.every(isDelivered)).length,
+    doubled: [...texts.values()].filter((same) => same.length > 1).length,
+    erased: new Set(asked.map(({ text }) => text)).size - accepted.size,
+  }
 }

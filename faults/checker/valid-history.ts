@@ -1,11 +1,14 @@
 import { createHmac } from 'node:crypto'
 import type {
   AgentRun,
+  AskedEvent,
   ClientRequest,
   Counted,
   FinalDelivery,
+  FinalEvent,
   FinalMessage,
   History,
+  PublishRequest,
   ReceivedRequest,
 } from './history.js'
 import { DAY_MS, STEPS_MS } from './counts.js'
@@ -26,6 +29,35 @@ const WEBHOOKS = [
   { webhookId: 'w2', events: ['message.responded'], secret: SECRET },
 ]
 
+const EVENTS = ['x1', 'x2', 'x3'].map((text) => ({
+  type: 'order.paid',
+  text,
+  id: `id of ${text}`,
+  sessionId: 'orders',
+}))
+const GONE = { type: 'order.paid', text: 'x4', id: 'id of x4', endUserId: 'p' }
+
+/** x1 was published twice, and refused with another content. x2 and x3 are one batch. */
+function publishing(): { published: PublishRequest[]; events: FinalEvent[] } {
+  const [x1, ...batch] = EVENTS as [FinalEvent, FinalEvent, FinalEvent]
+  const request = (at: number, events: readonly AskedEvent[], status = 202, replayed = false) => ({
+    at,
+    events,
+    answer: { at: at + 10, status, replayed },
+  })
+  return {
+    published: [
+      request(100, [x1]),
+      request(120, [x1], 202, true),
+      request(140, [{ ...x1, text: 'wrong' }], 422),
+      { at: 160, events: batch },
+      request(180, batch),
+      request(200, [GONE]),
+    ],
+    events: EVENTS.map((event) => ({ ...event })),
+  }
+}
+
 type Story = {
   requests: ClientRequest[]
   received: ReceivedRequest[]
@@ -37,7 +69,7 @@ type Story = {
 /**
  * Returns a history with faults and without violations, for tests to change. m1 was sent twice. m2
  * ran twice because of a kill. m3 failed. A delivery of m1 was repeated because of the same kill. A
- * delivery of m2 was refused once.
+ * delivery of m2 was refused once. The events x1 to x3 were published, and x4 was erased.
  */
 export function validHistory(): History {
   const story: Story = { requests: [], received: [], runs: [], messages: [], deliveries: [] }
@@ -45,12 +77,14 @@ export function validHistory(): History {
   message(story, { id: 'm2', at: 2_000, runs: 2, sends: 1 })
   message(story, { id: 'm3', at: 40_000, runs: 1, sends: 1, fails: true })
   const { requests, received, runs, messages, deliveries } = story
+  const { published, events } = publishing()
   deliver(story, { webhookId: 'w1', messageId: 'm1', at: 1_200, unrecordedAt: [1_150] })
   deliver(story, { webhookId: 'w2', messageId: 'm1', at: 1_200 })
   deliver(story, { webhookId: 'w1', messageId: 'm2', at: 2_600 })
   deliver(story, { webhookId: 'w2', messageId: 'm2', at: 22_000, refusedAt: 20_600 })
   deliver(story, { webhookId: 'w1', messageId: 'm3', at: 40_300 })
   deliver(story, { webhookId: 'w1', messageId: 'm3', at: 40_300, event: 'message.failed' })
+  for (const [n, event] of events.entries()) deliverEvent(story, event, 300 + 20 * n)
   requests.push({
     kind: 'read',
     at: 50_000,
@@ -67,6 +101,8 @@ export function validHistory(): History {
       runLeaseMs: 1e3,
     },
     requests,
+    published,
+    erasures: [{ at: 220, endUserId: 'p', isDone: true }],
     received,
     runs,
     faults: [
@@ -80,6 +116,7 @@ export function validHistory(): History {
       messages,
       webhooks: WEBHOOKS,
       deliveries,
+      events,
     },
     counted: COUNTED,
   })
@@ -191,6 +228,39 @@ function deliver(
   }))
   const place = deliveries.length + 1
   deliveries.push({ deliveryId, webhookId, status: 'delivered', body, place, attempts })
+}
+
+/** A delivery of a published event to w1, which arrived at once. */
+function deliverEvent({ received, deliveries }: Story, event: FinalEvent, at: number): void {
+  const { id, type, text, sessionId } = event
+  const deliveryId = `w1-${text}`
+  const receipt = `${deliveryId} at ${at}`
+  const body = JSON.stringify({ event: type, id, createdAt: '', data: { text, sessionId } })
+  received.push({
+    at,
+    webhookId: 'w1',
+    headers: signed(deliveryId, body),
+    body,
+    receipt,
+    answer: { at: at + 5, status: 200 },
+  })
+  deliveries.push({
+    deliveryId,
+    webhookId: 'w1',
+    status: 'delivered',
+    body,
+    place: deliveries.length + 1,
+    attempts: [
+      {
+        attemptNumber: 1,
+        startedAt: at - 1,
+        durationMs: 10,
+        receipt,
+        outcome: 'accepted',
+        statusCode: 200,
+      },
+    ],
+  })
 }
 
 function signed(deliveryId: string, body: string): Record<string, string> {

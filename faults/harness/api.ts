@@ -1,6 +1,6 @@
 import { API_KEY } from './settings.js'
 
-type Method = 'GET' | 'POST'
+type Method = 'GET' | 'POST' | 'DELETE'
 const LIMIT_MS = 8_000
 
 /** Sends a request with the project's key. Rejects if the connection breaks or no answer comes. */

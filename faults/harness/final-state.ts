@@ -1,6 +1,13 @@
-import type { FinalDelivery, FinalMessage, FinalState, FinalWebhook } from '../checker/history.js'
+import type {
+  FinalDelivery,
+  FinalEvent,
+  FinalMessage,
+  FinalState,
+  FinalWebhook,
+} from '../checker/history.js'
 import { all, json } from './api.js'
 import { AGENTS } from './clients.js'
+import { publishedIn, type LoggedBody } from './new-events.js'
 
 type Message = {
   readonly messageId: string
@@ -28,7 +35,7 @@ type Attempt = {
 
 const CONCURRENCY = 8
 
-/** Reads all messages and deliveries from the API. */
+/** Reads all messages, deliveries and published events from the API. */
 export async function readFinalState(
   url: string,
   webhooks: readonly FinalWebhook[],
@@ -53,7 +60,26 @@ export async function readFinalState(
   const deliveries = await mapConcurrently(ids, async (id) =>
     deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`), places.get(id) ?? 0),
   )
-  return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
+  const events = await readEvents(url)
+  const state = { messages, webhooks, deliveries, events }
+  return { ...state, ...(purgedBefore !== undefined && { purgedBefore }) }
+}
+
+type LogPage = {
+  readonly data: readonly { readonly event: LoggedBody }[]
+  readonly nextCursor: string
+}
+
+/** Returns the published events of the log. */
+async function readEvents(url: string): Promise<FinalEvent[]> {
+  const events: FinalEvent[] = []
+  for (let after = ''; ;) {
+    const route = `/v1/events?limit=100${after && `&after=${after}`}`
+    const { data, nextCursor } = await json<LogPage>(url, 'GET', route)
+    if (data.length === 0) return events
+    events.push(...data.flatMap(({ event }) => publishedIn(event) ?? []))
+    after = nextCursor
+  }
 }
 
 const messageOf = (

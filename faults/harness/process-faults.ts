@@ -17,6 +17,8 @@ export type Inject = (
 const POINTS = [
   'before accept',
   'after accept',
+  'before publish',
+  'after publish',
   'after claimRunnable',
   'before recordRun',
   'after recordRun',

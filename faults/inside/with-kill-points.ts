@@ -4,12 +4,14 @@ import { reach } from './points.js'
 
 const MESSAGE_METHODS = ['accept', 'claimRunnable', 'recordRun', 'defer', 'purge']
 const DELIVERY_METHODS = ['claimDue', 'recordAttempts', 'purge']
+const EVENT_METHODS = ['publish', 'erasePrincipal']
 
 /** Returns a storage whose writes reach `before <method>` and `after <method>`. */
 export const withKillPoints = <S extends Storage>(storage: S): S => ({
   ...storage,
   messages: storeWithKillPoints(storage.messages, MESSAGE_METHODS),
   deliveries: storeWithKillPoints(storage.deliveries, DELIVERY_METHODS),
+  events: storeWithKillPoints(storage.events, EVENT_METHODS),
 })
 
 const storeWithKillPoints = <Store extends object>(

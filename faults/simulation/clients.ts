@@ -1,7 +1,8 @@
-import type { MessagingService, SendInput } from '@org/agent-messaging-core'
-import type { ClientRequest } from '../checker/history.js'
+import type { SendInput } from '@org/agent-messaging-core'
+import type { ClientRequest, Erasure, PublishRequest } from '../checker/history.js'
 import type { Population } from './populate.js'
-import type { Answered, AnyProcess } from './process.js'
+import type { Answered, AnyProcess, Request } from './process.js'
+import { createPublisher } from './publisher.js'
 import { newReceiver } from './receivers.js'
 import { latency, type FailureRates } from './failure-rates.js'
 import type { Timeline } from './timeline.js'
@@ -9,19 +10,20 @@ import type { Timeline } from './timeline.js'
 /** Clients of the API. They know their project and the answers that they got. */
 export type Clients = {
   readonly requests: readonly ClientRequest[]
+  readonly published: readonly PublishRequest[]
+  readonly erasures: readonly Erasure[]
   /** Number of clients that still run. */
   readonly busy: number
   /** Starts a client that performs this number of actions in turn. */
   come(actions: number): void
 }
 
-type ClientOptions = Pick<Population, 'projectId' | 'agentIds'> & {
+type ClientOptions = Pick<Population, 'projectId' | 'agentIds' | 'erases'> & {
   readonly timeline: Timeline
   readonly rates: FailureRates
   readonly anyProcess: AnyProcess
 }
 
-type Request<T> = (service: MessagingService) => Promise<T>
 type Row = { readonly id: string }
 
 const SESSIONS = 3
@@ -37,6 +39,7 @@ export function createClients({
   rates,
   projectId,
   agentIds,
+  erases,
   anyProcess,
 }: ClientOptions): Clients {
   const { dice } = timeline
@@ -56,6 +59,8 @@ export function createClients({
     await pause(latency(dice, rates))
     return dice.chance(rates.answersLost) ? undefined : answer
   }
+
+  const publisher = createPublisher({ timeline, projectId, agentIds, ask, pause })
 
   /** Sends a message. With a key, repeats it after a failure, and sometimes after a success. */
   async function send(): Promise<void> {
@@ -209,6 +214,8 @@ export function createClients({
 
   const ACTIONS: readonly (readonly [weight: number, action: () => Promise<unknown>])[] = [
     [20, send],
+    [10, publisher.publish],
+    [erases ? 2 : 0, publisher.publishAndErase],
     [4, read],
     [2, toMessage('cancel')],
     [3, toMessage('retry')],
@@ -222,6 +229,8 @@ export function createClients({
 
   return {
     requests,
+    published: publisher.published,
+    erasures: publisher.erasures,
     get busy() {
       return busy
     },

@@ -10,10 +10,12 @@ import { attemptedFact } from '../checker/facts.js'
 import type {
   Counted,
   FinalDelivery,
+  FinalEvent,
   FinalMessage,
   FinalState,
   History,
 } from '../checker/history.js'
+import { publishedIn } from '../harness/new-events.js'
 import type { Agents, Ran } from './agents.js'
 import type { FaultLog } from './fault-log.js'
 import type { Population } from './populate.js'
@@ -48,6 +50,8 @@ export async function historyOf(parts: Parts): Promise<History> {
       runLeaseMs: policy.runLeaseMs,
     },
     requests: clients.requests,
+    published: clients.published,
+    erasures: clients.erasures,
     received: receivers.received.map(({ url, ...request }) => ({
       ...request,
       webhookId: idOf.get(url) ?? url,
@@ -55,7 +59,7 @@ export async function historyOf(parts: Parts): Promise<History> {
     runs: agents.runs.map((run) => ({ ...run, retries: retriesOf(record, run) })),
     faults: faults.all,
     final: await finalState(parts, details),
-    counted: await countedOf(parts, details),
+    ...(!parts.erases && { counted: await countedOf(parts, details) }),
   }
 }
 
@@ -104,18 +108,31 @@ async function finalState(
     }
   }
   const deliveries = details.map((one) => finalDelivery(one, record, startedAt))
-  const webhooks = record.webhooks.map(({ webhookId, url, isOrdered }) => {
+  const webhooks = record.webhooks.map(({ webhookId, url, isOrdered, events, kind }) => {
     const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
     const isTemporary = !webhookUrls.has(url)
     return {
       webhookId,
-      events: ['*'],
+      events,
       secret,
+      ...(kind !== undefined && { kind }),
       ...(isTemporary && { isTemporary }),
       ...(isOrdered && { isOrdered }),
     }
   })
-  return { messages, webhooks, deliveries }
+  return { messages, webhooks, deliveries, events: await eventsOf(storage, projectId) }
+}
+
+/** Returns the published events of the log. */
+async function eventsOf({ events }: Storage, projectId: string): Promise<FinalEvent[]> {
+  const found: FinalEvent[] = []
+  for (let after: number | undefined; ;) {
+    const place = { projectId, limit: 100, ...(after !== undefined && { after }) }
+    const page = unwrap(await events.list(place))
+    if (page === 'expired' || page.events.length === 0) return found
+    found.push(...page.events.flatMap(({ body }) => publishedIn(JSON.parse(body)) ?? []))
+    after = page.next
+  }
 }
 
 function finalMessage(

@@ -3,6 +3,7 @@ import {
   NO_CLAIMS,
   type AttemptRecord,
   type DeliveryStore,
+  type EventStore,
   type MessageStore,
   type Storage,
 } from '@org/agent-messaging-core/storage'
@@ -25,6 +26,15 @@ const inDeliveries = (change: (deliveries: DeliveryStore) => Partial<DeliverySto
   store: (storage) => ({
     ...storage,
     deliveries: { ...storage.deliveries, ...change(storage.deliveries) },
+  }),
+})
+
+const inPublish = (
+  change: (publish: EventStore['publish']) => EventStore['publish'],
+): Mutation => ({
+  store: (storage) => ({
+    ...storage,
+    events: { ...storage.events, publish: change(storage.events.publish) },
   }),
 })
 
@@ -179,6 +189,60 @@ export const mutations: Readonly<Record<string, Mutation>> = {
             : claim,
         ),
       })),
+  })),
+
+  'some published events are acknowledged without being stored': inPublish((publish) => {
+    let publishes = 0
+    return (publication) =>
+      ++publishes % 5 > 0
+        ? publish(publication)
+        : Promise.resolve(success({ kind: 'published', events: 0, ...NO_CLAIMS }))
+  }),
+
+  'the content of a known id is not compared': inPublish(
+    (publish) => (publication) =>
+      mapped(publish(publication), (stored) =>
+        stored.kind === 'mismatch' ? { kind: 'replayed' } : stored,
+      ),
+  ),
+
+  'a repeated publish is answered as a new one': inPublish(
+    (publish) => (publication) =>
+      mapped(publish(publication), (stored) =>
+        stored.kind === 'replayed' ? { kind: 'published', events: 0, ...NO_CLAIMS } : stored,
+      ),
+  ),
+
+  'a batch is not one commit': inPublish((publish) => async ({ outgoing, ...publication }) => {
+    const [first, ...others] = outgoing.events
+    const some = first ? [first] : []
+    const stored = await publish({ ...publication, outgoing: { ...outgoing, events: some } })
+    if (others.length === 0) return stored
+    const { claim: _, ...unclaimed } = outgoing
+    return publish({ ...publication, outgoing: { ...unclaimed, events: others } })
+  }),
+
+  'a batch changes its order': inPublish(
+    (publish) =>
+      ({ outgoing, ...publication }) =>
+        publish({
+          ...publication,
+          outgoing: { ...outgoing, events: outgoing.events.toReversed() },
+        }),
+  ),
+
+  'a filter is ignored': {
+    store: (storage) => ({
+      ...storage,
+      webhooks: {
+        ...storage.webhooks,
+        create: ({ filter: _, ...webhook }, limit) => storage.webhooks.create(webhook, limit),
+      },
+    }),
+  },
+
+  'an erasure of a person leaves the deliveries': inDeliveries(() => ({
+    erasePrincipal: () => Promise.resolve(success({ deliveries: 0 })),
   })),
 
   'a timeout counts as a success': {

@@ -2,19 +2,22 @@ import type { MessagingService } from '@org/agent-messaging-core'
 import { KIND } from './agents.js'
 import { MAX_QUEUED } from './policy.js'
 import type { AnyProcess } from './process.js'
-import { newReceiver } from './receivers.js'
+import { newReceiver, THIN } from './receivers.js'
 
 /** Rows that exist from the start to the end of a simulation. */
 export type Population = {
   readonly projectId: string
   readonly agentIds: readonly string[]
   readonly webhookUrls: ReadonlySet<string>
+  /** True if persons are erased. The counts then have more than the tables. */
+  readonly erases: boolean
 }
 
 export async function populate(
   anyProcess: AnyProcess,
   agents: number,
   webhooks: number,
+  { hasThin, erases }: { readonly hasThin: boolean; readonly erases: boolean },
 ): Promise<Population> {
   const ask = async <T>(request: (service: MessagingService) => Promise<T>): Promise<T> => {
     const answer = await anyProcess()?.ask(request)
@@ -43,5 +46,11 @@ export async function populate(
     )
     webhookUrls.add(webhook.url)
   }
-  return { projectId, agentIds, webhookUrls }
+  if (hasThin) {
+    const { webhook } = await ask((service) =>
+      service.webhooks.create({ ...newReceiver(projectId, 'thin', { isOrdered: true }), ...THIN }),
+    )
+    webhookUrls.add(webhook.url)
+  }
+  return { projectId, agentIds, webhookUrls, erases }
 }

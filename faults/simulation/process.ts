@@ -42,13 +42,14 @@ export type Process = {
    * Sends a request to the service. Returns undefined if the process is dead or dies before the
    * answer. Effects before its death stay.
    */
-  ask<T>(request: (service: MessagingService) => Promise<T>): Promise<Answered<T> | undefined>
+  ask<T>(request: Request<T>): Promise<Answered<T> | undefined>
   /** Acts like `kill -9`: all state in memory is lost. */
   crash(): void
   /** Acts like SIGSTOP, and SIGCONT after `ms`. */
   freeze(ms: number): void
 }
 
+export type Request<T> = (service: MessagingService) => Promise<T>
 export type Answered<T> = Result<T, ServiceError>
 
 /** Returns a random living process, or undefined if all are dead. */
@@ -88,7 +89,7 @@ export function startProcess(environment: Environment, name: string): Process {
     get isAlive() {
       return owner.isAlive
     },
-    ask: <T>(request: (service: MessagingService) => Promise<T>) => {
+    ask: <T>(request: Request<T>) => {
       if (!owner.isAlive) return Promise.resolve(undefined)
       return new Promise<Answered<T> | undefined>((resolve) => {
         const endUnanswered = (): void => resolve(undefined)

@@ -1,6 +1,7 @@
 import { success, type SendRequest, type WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import type { ReceivedRequest } from '../checker/history.js'
+import { KIND } from '../harness/new-events.js'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
 import type { Owner, Timeline } from './timeline.js'
@@ -106,6 +107,13 @@ export function newReceiver(
     ordering: isOrdered ? 'session' : 'none',
   } as const
 }
+
+/** A webhook for the ids of the published events of one kind. */
+export const THIN = {
+  events: ['order.*'],
+  payload: 'thin',
+  filter: { data: [{ path: 'kind', equals: KIND }] },
+} as const
 
 export const secretOf = (name: string): string =>
   `whsec_${Buffer.from(name.padStart(24, '.')).toString('base64')}`

@@ -3,6 +3,7 @@ import type {
   AttemptRecord,
   ClaimedMessage,
   DeliveryStore,
+  EventStore,
   HeldRun,
   MessageState,
   MessageStore,
@@ -10,8 +11,9 @@ import type {
   RecoveryStore,
   WebhookStore,
 } from '@org/agent-messaging-core/storage'
-import { acceptedFact, endedFacts, ranFact, settledFact } from '../checker/facts.js'
+import { acceptedFact, endedFacts, publishedFact, ranFact, settledFact } from '../checker/facts.js'
 import type { Fact } from '../checker/history.js'
+import { KIND } from '../harness/new-events.js'
 import type { FaultLog } from './fault-log.js'
 import type { StoreObserver } from './storage.js'
 import type { Timeline } from './timeline.js'
@@ -39,6 +41,9 @@ type RecordedWebhook = {
   readonly webhookId: string
   readonly url: string
   readonly isOrdered: boolean
+  readonly events: readonly string[]
+  /** The kind of events that its filter names. */
+  readonly kind?: string
 }
 
 type Params<S, M extends keyof S> = S[M] extends (...args: infer P) => unknown ? P : never
@@ -136,8 +141,22 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       [records]: Params<DeliveryStore, 'recordAttempts'>,
       recorded: Answer<DeliveryStore, 'recordAttempts'>,
     ) => void settled.push(...records.filter((_, at) => recorded[at]?.kind === 'recorded')),
-    'webhooks.create': ([{ id, url, ordering }]: Params<WebhookStore, 'create'>) =>
-      void webhooks.push({ webhookId: id, url, isOrdered: ordering === 'session' }),
+    'webhooks.create': ([{ id, url, ordering, events, filter }]: Params<
+      WebhookStore,
+      'create'
+    >) => {
+      const isOrdered = ordering === 'session'
+      webhooks.push({ webhookId: id, url, isOrdered, events, ...(filter && { kind: KIND }) })
+    },
+    'events.publish': (
+      [{ outgoing }]: Params<EventStore, 'publish'>,
+      stored: Answer<EventStore, 'publish'>,
+    ) => {
+      if (stored.kind !== 'published') return
+      const fresh = outgoing.events.filter(({ id }) => !places.has(id))
+      noteEvents({ ...outgoing, events: fresh })
+      facts.push(...fresh.map(({ createdAt: at, body }) => publishedFact({ at, body })))
+    },
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
       redelivered.push({ at: timeline.elapsed, of: deliveryId ?? webhookId })
     },

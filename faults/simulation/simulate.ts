@@ -82,7 +82,10 @@ export async function simulate(
   for (let place = 0; place < count; place++) start(place)
   const population = await inTime(
     timeline,
-    populate(anyProcess, 1 + dice.below(2), 1 + dice.below(2)),
+    populate(anyProcess, 1 + dice.below(2), 1 + dice.below(2), {
+      hasThin: dice.chance(0.5),
+      erases: dice.chance(0.3),
+    }),
   )
 
   Object.assign(rates, randomFailures(dice))

@@ -20,6 +20,12 @@ const EVERYTHING = [
   'messages.recordRun fails',
   'messages.accept fails',
   'deliveries.recordAttempts fails',
+  'events.publish fails',
+  'published',
+  'replayed',
+  'refused as another event',
+  'a batch',
+  'erased',
   'a delivery is cancelled',
   'a delivery is skipped',
   'responded',
@@ -44,6 +50,12 @@ function addKinds(met: Set<string>, { lines, history }: Simulation): void {
     met.add(state).add(retries > 0 ? 'retried' : 'not retried')
   for (const { status, redeliveredAt = [] } of history.final.deliveries)
     met.add(status).add(redeliveredAt.length > 0 ? 'redelivered' : '')
+  for (const { events, answer } of history.published ?? [])
+    met
+      .add(events.length > 1 ? 'a batch' : 'one event')
+      .add(answer?.replayed ? 'replayed' : 'published')
+      .add(answer?.status === 422 ? 'refused as another event' : '')
+  if (history.erasures?.some(({ isDone }) => isDone)) met.add('erased')
   for (const line of lines)
     for (const fact of /reports ([a-z.]+)/.exec(line)?.slice(1) ?? []) met.add(fact)
 }

@@ -107,7 +107,7 @@ export function storageOf({
 
 /** Calls that concern a claim. A failure of another call cannot lead to repeated work. */
 const HOLDING =
-  /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempts))$/
+  /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempts)|events\.publish)$/
 
 const unavailable = (reason: string): Answer => failure({ kind: 'unavailable', reason })
 
@@ -128,6 +128,7 @@ const FIELDS = [
   'idempotencyKey',
   'token',
   'message',
+  'events',
   'state',
   'attempt',
   'delivery',
