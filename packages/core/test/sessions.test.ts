@@ -1,3 +1,4 @@
+import type { Sweep } from '@org/agent-messaging-core/storage'
 import { refusalOf, mapped, unwrap } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core'
 import type { RunRequest } from '@org/agent-messaging-core/runtime'
@@ -146,8 +147,7 @@ describe('sessions', () => {
     let sweeps = 0
     const { sweep } = storage.messages
     Object.assign(storage.messages, {
-      sweep: ({ limit }: { limit: number }) =>
-        mapped(sweep({ limit }), () => (sweeps++ === 0 ? limit : 0)),
+      sweep: (step: Sweep) => mapped(sweep(step), () => (sweeps++ === 0 ? step.limit : 0)),
     })
     const { id: messageId } = await post()
     await service.messages.cancel({ ...ref, messageId })

@@ -1,7 +1,8 @@
-import type { SessionErasure, SessionsOf } from '@org/agent-messaging-core/storage'
+import type { SessionErasure, SessionsOf, Sweep } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { atMost } from './dialect.js'
 import { all, one, run, sql, type Operation } from './operation.js'
+import { eraseLeft } from './published-events.js'
 import { LEAVING, leaveMessages, type Leaver } from './retried-messages.js'
 
 // To erase messages, a store first gives their session an owner that is not an agent. Readers find
@@ -63,15 +64,17 @@ export function* eraseSession(erasure: SessionErasure): Operation<'erased' | 'bu
   return 'erased'
 }
 
-/** Deletes up to `limit` rows of marked sessions. Returns their number. */
-export function* sweepErasures(limit: number): Operation<number> {
+/** Deletes up to `limit` rows of marked sessions, and events of agents. Returns their number. */
+export function* sweepErasures({ limit, now }: Sweep): Operation<number> {
   let removed = 0
   while (removed < limit) {
     const erased = yield* one(oldest, {})
     if (!erased) break
     const session = yield* one(sessionOf, erased)
-    if (!session) yield* run(finish, erased)
-    else {
+    if (!session) {
+      removed += yield* eraseLeft({ ...erased, limit: limit - removed, now })
+      if (removed < limit) yield* run(finish, erased)
+    } else {
       const left = yield* all(removeMessages, { ...session, limit: limit - removed })
       yield* leaveMessages(left)
       removed += left.length

@@ -170,7 +170,7 @@ export const messageRemovals = ({ write }: Runner): Pick<MessageStore, Removals>
     yield* run(renewLast, sessions)
     return { removed, looked: rows.length }
   }),
-  sweep: write(function* ({ limit }) {
-    return (yield* sweepErasures(limit)) + (yield* sweepHooks(limit))
+  sweep: write(function* (step) {
+    return (yield* sweepErasures(step)) + (yield* sweepHooks(step.limit))
   }),
 })

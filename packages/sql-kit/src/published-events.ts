@@ -1,3 +1,4 @@
+import type { Instant } from '@org/agent-messaging-core'
 import type {
   EventStore,
   ListedEvent,
@@ -20,6 +21,7 @@ import { lockEvents, removeEvents } from './event-removals.js'
 import { all, one, sql, type Operation, type Runner, type Sql } from './operation.js'
 
 type Seqs = { readonly seqs: readonly number[] }
+type Left = { readonly owner: string; readonly limit: number; readonly now: Instant }
 type Ref = { readonly projectId: string; readonly id: string }
 
 const byId = sql<Ref, StoredEvent>(
@@ -36,6 +38,9 @@ const eventsOf = (which: string) =>
   )
 export const eventsOfAgent = eventsOf('')
 export const eventsOfSession = eventsOf('and session_id = @sessionId')
+const eventsOfOwner = sql<Left, { readonly seq: number }>(
+  ({ schema }) => `select seq from ${schema}events where agent_id = @owner ${atMost('@limit')}`,
+)
 /** Locks in the order in which the record of attempts locks. */
 const deliveriesOf = sql<Seqs, RemovedDelivery & OpenDelivery & Sending>(
   (d) => `
@@ -46,16 +51,25 @@ const deliveriesOf = sql<Seqs, RemovedDelivery & OpenDelivery & Sending>(
 /** `EventStore.eraseOf`. */
 function* eraseOf(step: SessionEvents): Operation<number> {
   const statement = step.sessionId === undefined ? eventsOfAgent : eventsOfSession
-  const found = yield* all(statement, step)
+  const erased = yield* erase(yield* all(statement, step), step.now)
+  if (erased > 0) yield* record(step.audit)
+  return erased
+}
+
+/** Erases up to `limit` published events of a deleted agent. Returns their number. */
+export function* eraseLeft(step: Left): Operation<number> {
+  return yield* erase(yield* all(eventsOfOwner, step), step.now)
+}
+
+function* erase(found: readonly { readonly seq: number }[], now: Instant): Operation<number> {
   const seqs = found.map(({ seq }) => seq)
   if (seqs.length === 0) return 0
   const deliveries = yield* all(deliveriesOf, { seqs })
-  yield* releaseSending(deliveries, step.now)
+  yield* releaseSending(deliveries, now)
   yield* removeDeliveries(deliveries, Number.MAX_SAFE_INTEGER)
-  yield* advanceOrders(deliveries, step.now)
+  yield* advanceOrders(deliveries, now)
   yield* lockEvents(seqs)
   yield* removeEvents(seqs)
-  yield* record(step.audit)
   return seqs.length
 }
 

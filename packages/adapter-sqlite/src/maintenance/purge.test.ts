@@ -84,7 +84,7 @@ it('a sweep deletes all rows of a deleted agent', async () => {
     outgoing: { events: [], nextDeliveryId: () => '' },
   })
   await agents.delete(agent.projectId, agent.id)
-  await messages.sweep({ limit: 100 })
+  await messages.sweep({ limit: 100, now: NOW })
   expect(rowsOf(path)).toMatchObject({ messages: 0, sessions: 0 })
   await close()
 })

@@ -87,7 +87,7 @@ export function createMaintenance(
         endedBefore,
       ),
       await purged(purgeMessages, Math.min(now - retention.messagesMs, counted.until)),
-      await steps(() => messages.sweep({ limit: STEP })),
+      await steps(() => messages.sweep({ limit: STEP, now })),
       await steps(() => recoveries.purge({ finishedBefore: atLeast0(endedBefore), limit: STEP })),
       await purged((purge) => audit.purge(purge), endedBefore),
       await purged((purge) => events.purge(eventPurge(purge, idsBefore)), eventsBefore),

@@ -169,10 +169,12 @@ export interface MessageStore {
   erasePrincipal(step: MessageErasure): Stored<ErasedMessages>
   /**
    * Frees the space of erased sessions, deleted agents and deleted hooks with their deliveries, at
-   * most about `limit` rows. A hook is deleted with its message. Returns the number of rows.
+   * most about `limit` rows. Erases what is left of the published events of deleted agents. A hook is deleted with its message. Returns the number of rows.
    */
-  sweep(query: { readonly limit: number }): Stored<number>
+  sweep(step: Sweep): Stored<number>
 }
+
+export type Sweep = { readonly limit: number; readonly now: Instant }
 
 /** With fewer than `limit` that it `looked` at, no more are left for now. */
 export type PurgedMessages = { readonly removed: number; readonly looked: number }

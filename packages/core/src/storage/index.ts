@@ -242,6 +242,7 @@ export type {
   Retry,
   RunRecord,
   SessionErasure,
+  Sweep,
   SessionMemory,
   SessionsOf,
 } from '../ports/message-store.js'

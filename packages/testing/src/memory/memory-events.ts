@@ -1,3 +1,4 @@
+import type { Instant } from '@org/agent-messaging-core'
 import {
   countOfPublish,
   decidePublish,
@@ -38,6 +39,22 @@ import { advanceOrder } from './memory-order.js'
 import { takeFrom } from './memory-buckets.js'
 import { publish, receiversOf } from './memory-outbox.js'
 import { keyOfEvent, type Immediate, type Memory } from './memory.js'
+
+/** Erases the events with their deliveries. Returns their number. */
+export function erasePublished(
+  memory: Memory,
+  found: readonly WebhookEvent[],
+  now: Instant,
+): number {
+  const keys = new Set(found.map(keyOfEvent))
+  const deliveries = [...memory.deliveries.values()]
+    .map(({ delivery }) => delivery)
+    .filter((delivery) => keys.has(keyOfDelivered(delivery)))
+  for (const { id } of deliveries) removeDelivery(memory, id)
+  for (const event of found) removeEvent(memory, event)
+  for (const delivery of deliveries) advanceOrder(memory, delivery, now)
+  return found.length
+}
 
 export class MemoryEvents implements Immediate<EventStore> {
   readonly #memory: Memory
@@ -91,15 +108,8 @@ export class MemoryEvents implements Immediate<EventStore> {
           (sessionId === undefined || event.sessionId === sessionId),
       )
       .slice(0, limit)
-    const keys = new Set(found.map(keyOfEvent))
-    const deliveries = [...this.#memory.deliveries.values()]
-      .map(({ delivery }) => delivery)
-      .filter((delivery) => keys.has(keyOfDelivered(delivery)))
-    for (const { id } of deliveries) removeDelivery(this.#memory, id)
-    for (const event of found) removeEvent(this.#memory, event)
-    for (const delivery of deliveries) advanceOrder(this.#memory, delivery, now)
     recorded(this.#memory, audit, found.length > 0)
-    return found.length
+    return erasePublished(this.#memory, found, now)
   }
 
   newest({ projectId, before, limit }: NewestEvents): ListedEvent[] {

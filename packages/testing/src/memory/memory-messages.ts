@@ -47,6 +47,7 @@ import {
   type SessionsOf,
   type PageOf,
   type Purge,
+  type Sweep,
 } from '@org/agent-messaging-core/storage'
 import { recorded } from './memory-audit.js'
 import {
@@ -72,6 +73,7 @@ import {
   sessionOf,
 } from './memory-sessions.js'
 import { appendCount } from './memory-counts.js'
+import { erasePublished } from './memory-events.js'
 
 export class MemoryMessages implements Immediate<MessageStore> {
   readonly #memory: Memory
@@ -311,9 +313,13 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return { messages: erased.length, openMessages: rows.length - erased.length }
   }
 
-  /** Erased rows are deleted at once, so there is nothing to sweep. */
-  sweep(): number {
-    return 0
+  /** Erased rows are deleted at once, except published events. */
+  sweep({ limit, now }: Sweep): number {
+    const { agents, events } = this.#memory
+    const left = [...events.values()].filter(
+      ({ published, agentId }) => published && agentId !== undefined && !agents.has(agentId),
+    )
+    return erasePublished(this.#memory, left.slice(0, limit), now)
   }
 
   purge({ finishedBefore, limit }: Purge): PurgedMessages {

@@ -313,5 +313,5 @@ export function messageHooksSuite(it: StorageTest): void {
 }
 
 async function sweepAll({ messages }: UnwrappedStorage): Promise<void> {
-  while ((await messages.sweep({ limit: 2 })) > 0);
+  while ((await messages.sweep({ limit: 2, now: NOW })) > 0);
 }

@@ -394,6 +394,23 @@ function removalSuite(it: StorageTest): void {
     expect(await storage.events.eraseOf({ ...step, limit: 10 })).toBe(1)
   })
 
+  it('sweeps the published events that the deletion of an agent left, in steps', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, other] = [await scene.agent(), await scene.agent()]
+    await scene.webhook({ events: ['*'], ordering: 'session' })
+    const [of, ofOther] = [{ agentId: agent.id }, { agentId: other.id }]
+    await storage.events.publish(
+      publication([{ id: '1', ...of }, { id: '2', ...of }, { id: '3', ...ofOther }, { id: '4' }]),
+    )
+    await storage.agents.delete(PROJECT_ID, agent.id)
+    const step = { limit: 1, now: NOW }
+    while ((await storage.messages.sweep(step)) > 0);
+    expect(await logOf(storage)).toEqual(['3', '4'])
+    expect(await deliveriesOf(storage)).toHaveLength(2)
+  })
+
   it('remembers an id for its time, also if events are kept for less', async ({ storage }) => {
     const ofRequest = { request: { key: 'k', fingerprint: 'r' } }
     await storage.events.publish(publication([{ id: 'named', fingerprint: 'a' }]))

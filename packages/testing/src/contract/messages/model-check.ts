@@ -234,10 +234,10 @@ const retry =
 
 const erase =
   (session: number, sweeps: boolean): Step =>
-  async ({ model, store, agent: { projectId, id: agentId } }) => {
+  async ({ model, store, agent: { projectId, id: agentId }, now }) => {
     const sessionId = `s${session}`
     expect(await store.erase({ projectId, agentId, sessionId })).toBe(model.erase(sessionId))
-    if (sweeps) await store.sweep({ limit: 2 })
+    if (sweeps) await store.sweep({ limit: 2, now })
   }
 
 const erasePrincipal =

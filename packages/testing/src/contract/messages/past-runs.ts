@@ -207,11 +207,11 @@ export function pastRunsSuite(it: StorageTest): void {
       }),
     'the erasure of its session': async ({ messages }, { message }) => {
       await messages.erase(message)
-      await messages.sweep({ limit: 9 })
+      await messages.sweep({ limit: 9, now: NOW })
     },
     'the deletion of its agent': async ({ agents, messages }, { message }) => {
       await agents.delete(message.projectId, message.agentId)
-      await messages.sweep({ limit: 9 })
+      await messages.sweep({ limit: 9, now: NOW })
     },
   }
   for (const [name, erase] of Object.entries(ERASED))

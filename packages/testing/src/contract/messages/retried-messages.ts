@@ -288,7 +288,7 @@ export function retriedMessagesSuite(it: StorageTest): void {
     await storage.messages.purge({ finishedBefore: NOW + 1, limit: 9, now: later })
     const owner = { projectId: PROJECT_ID, agentId: agent.id }
     await storage.messages.erase({ ...owner, sessionId: 'erased' })
-    await storage.messages.sweep({ limit: 9 })
+    await storage.messages.sweep({ limit: 9, now: NOW })
     expect(await read()).toMatchObject(counts)
     const newer = await started(storage, agent)
     await advanceAll(storage, later + MINUTE)

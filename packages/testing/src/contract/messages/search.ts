@@ -217,7 +217,7 @@ export function searchSuite(it: StorageTest): void {
     const erase = { projectId: PROJECT_ID, agentId: agent.id, sessionId: 'b' }
     await storage.messages.erase(erase)
     for (const isSwept of [false, true]) {
-      if (isSwept) await storage.messages.sweep({ limit: 100 })
+      if (isSwept) await storage.messages.sweep({ limit: 100, now: NOW })
       expect(await found(storage, {}, 50)).toEqual([third.id, first.id])
       expect(await found(storage, { createdAfter: NOW }, 1)).toEqual([third.id, first.id])
       expect(await found(storage, { messageId: second.id }, 1)).toEqual([])

@@ -239,10 +239,10 @@ export function sessionsSuite(it: StorageTest): void {
       now: NOW + SECOND,
     })
     const counts: number[] = []
-    do counts.push(await messages.sweep({ limit: 2 }))
+    do counts.push(await messages.sweep({ limit: 2, now: NOW }))
     while (counts.at(-1))
     expect(Math.max(...counts)).toBeLessThanOrEqual(2)
-    expect(await messages.sweep({ limit: 2 })).toBe(0)
+    expect(await messages.sweep({ limit: 2, now: NOW })).toBe(0)
 
     const left = (await messages.list({ ...agentRef(agent), order: 'asc' }, { limit: 9 })).data
     expect(left.map(({ sessionId }) => sessionId)).toEqual(['1', '1', '0'])
