@@ -123,7 +123,9 @@ describe('each route that takes an API key', () => {
       const [own, ...others] = permissions
       const isOfTypes = own === 'project:types'
       const isOfPortals = own === 'project:portals'
-      const readers = isOfTypes ? ['project:webhooks', 'project:events'] : []
+      const isOfEvent = ['getEvent', 'getEventStory', 'listEvents'].includes(operationId)
+      const ofEvent = isOfEvent ? ['project:webhooks'] : []
+      const readers = isOfTypes ? ['project:webhooks', 'project:events'] : ofEvent
       const ofGet = method === 'GET' ? [...readers, 'project:read'] : []
       const expected = isOfPortals ? ['project:admin'] : ofGet
       expect([operationId, others]).toEqual([operationId, expected])

@@ -347,6 +347,9 @@ describe('a receiver without the delivery', () => {
     const sent = delivery('crm', delivered)
     const told = storyOfDelivery(sent, receivers([sent], [webhook]), { now })
     expect(told.text).toContain('https://crm.example/hook accepted')
+    const hook = { ...webhook, hook: { messageId: 'm' } }
+    const ofHook = storyOfDelivery(sent, receivers([sent], [hook]), { now })
+    expect(ofHook.sentences[0]?.parts[0]?.kind).toBe('words')
   })
 })
 
