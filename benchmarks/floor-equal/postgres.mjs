@@ -169,9 +169,9 @@ const settleSql = `
       '${EVENT}', body, now
     from heard),
   born as (
-    insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+    insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
       attempt_count, due_at, lease, created_at)
-    select (h.delivery_ids::text[])[r.nth], h.project_id, r.seq, h.event_seq, 'sending', 0, 0,
+    select (h.delivery_ids::text[])[r.nth], h.project_id, r.seq, r.seq, h.event_seq, 'sending', 0, 0,
       h.now + ${LEASE_MS}, 1, h.now
     from heard h cross join receiver r)
   select h.place, r.nth, r.url from heard h left join receiver r on true`
@@ -200,9 +200,9 @@ const publishSql = `
       session_id, name, body, fingerprint, now
     from given g),
   born as (
-    insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+    insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
       attempt_count, due_at, lease, created_at)
-    select (g.delivery_ids::text[])[r.nth], g.project_id, r.seq, g.event_seq, 'sending', 0, 0,
+    select (g.delivery_ids::text[])[r.nth], g.project_id, r.seq, r.seq, g.event_seq, 'sending', 0, 0,
       g.now + ${LEASE_MS}, 1, g.now
     from given g join receiver r on r.event = g.name)
   select g.place, r.nth, r.url from given g left join receiver r on r.event = g.name`
@@ -214,7 +214,7 @@ const claimSql = `
   with taken as materialized (
     select d.id, w.url from agent_messaging.webhooks w cross join lateral (
       select q.id from agent_messaging.deliveries q
-      where q.webhook_seq = w.seq and (q.attempt_count > 0) = $3::boolean and q.due_at <= $1
+      where q.receiver_seq = w.seq and (q.attempt_count > 0) = $3::boolean and q.due_at <= $1
       order by q.due_at limit $2 for update skip locked) d
     where not w.is_deleted and w.disabled_at is null and not w.paused),
   claimed as (

@@ -149,8 +149,8 @@ const sql = {
      values (?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   insertDelivery: db.prepare(
-    `insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
-     values (?, ?, ?, ?, 'pending', 0, 0, 1, ?, 1, ?)`,
+    `insert into deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
+     values (?, ?, ?, ?, ?, 'pending', 0, 0, 1, ?, 1, ?)`,
   ),
   sending: db.prepare(
     'select seq, url from webhooks where is_deleted = 0 and disabled_at is null and paused = 0',
@@ -158,7 +158,7 @@ const sql = {
   due: db
     .prepare(
       `select d.seq, d.id, d.lease + 1, e.name, e.body from deliveries d cross join events e on e.seq = d.event_seq
-       where d.webhook_seq = ? and (d.attempt_count > 0) = 0 and d.due_at <= ? order by d.due_at limit ?`,
+       where d.receiver_seq = ? and (d.attempt_count > 0) = 0 and d.due_at <= ? order by d.due_at limit ?`,
     )
     .raw(),
   claim: db.prepare(
@@ -252,7 +252,7 @@ const bornOf = ({ projectId, webhooks, eventSeq, event, body, now }) =>
   webhooks.map(({ seq: webhookSeq, url }) => {
     const id = ids.next()
     const until = now + LEASE_MS
-    const inserted = sql.insertDelivery.run(id, projectId, webhookSeq, eventSeq, until, now)
+    const inserted = sql.insertDelivery.run(id, projectId, webhookSeq, webhookSeq, eventSeq, until, now)
     return { seq: inserted.lastInsertRowid, id, lease: 1, event, body, url }
   })
 

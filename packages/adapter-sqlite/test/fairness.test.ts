@@ -86,8 +86,9 @@ function pileUp(
   )
   db.exec(`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${times})
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, is_claimed, step, attempt_count, due_at, lease, created_at)
+    insert into deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, is_claimed, step, attempt_count, due_at, lease, created_at)
     select '${webhook.id}-${attemptCount}-' || i, '${PROJECT_ID}', (select seq from webhooks where id = '${webhook.id}'),
+      (select seq from webhooks where id = '${webhook.id}'),
       (select max(seq) from events), 'pending', 0, 0, ${attemptCount}, ${NOW} + i, 0, ${NOW} from n`)
 }
 

@@ -33,13 +33,13 @@ const ofProject = (column: string): string =>
 const queues = sql<Now, QueueRow>(
   ({ schema, join }) => `
     with queues as materialized (
-      select webhook_seq, count(*) as open, count(*) filter (where due_at <= @now) as due,
+      select receiver_seq, count(*) as open, count(*) filter (where due_at <= @now) as due,
         min(due_at) as oldest
-      from ${schema}deliveries where due_at is not null group by webhook_seq)
+      from ${schema}deliveries where due_at is not null group by receiver_seq)
     select w.project_id as "projectId", w.id as "webhookId", q.open, q.due, q.oldest as "oldestAt",
       (w.is_deleted or w.disabled_at is not null) as "isDisabled", w.paused as "isPaused",
       w.circuit_until as "circuitUntil"
-    from queues q ${join} ${schema}webhooks w on w.seq = q.webhook_seq
+    from queues q ${join} ${schema}webhooks w on w.seq = q.receiver_seq
     where ${ofProject('w.project_id')}`,
 )
 const waiting = sql<Of, Waiting>(

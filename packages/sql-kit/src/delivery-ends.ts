@@ -12,7 +12,7 @@ import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 
 /** The order key is null if the delivery has none, or waits. */
 export type OpenDelivery = { readonly seq: number; readonly orderKey: string | null }
-type Claimed = { readonly webhookSeq: number; readonly dueAt: Instant }
+type Claimed = { readonly receiverSeq: number; readonly dueAt: Instant }
 export type Sending = Claimed & { readonly isSending: boolean | number }
 type Released = Claimed & { readonly seq: number; readonly isProbe: boolean | number }
 type Seqs = { readonly seqs: readonly number[] }
@@ -25,7 +25,7 @@ type Held = OfWebhook & Limited & { readonly before: Instant }
 export const openList = `
   d.seq, case when d.due_at <> ${WAITING} then d.order_key end as "orderKey"`
 export const claimList = ({ isSending }: Dialect): string => `
-  d.webhook_seq as "webhookSeq", d.due_at as "dueAt", ${isSending} as "isSending"`
+  d.receiver_seq as "receiverSeq", d.due_at as "dueAt", ${isSending} as "isSending"`
 
 const openByRef = sql<DeliveryRef, OpenDelivery & Sending>(
   (d) => `
@@ -36,7 +36,7 @@ const openByRef = sql<DeliveryRef, OpenDelivery & Sending>(
 const orphans = sql<Limited, OpenDelivery>(
   ({ schema, join, is, lock }) => `
     select ${openList} from ${schema}webhooks w
-      ${join} ${schema}deliveries d on d.webhook_seq = w.seq
+      ${join} ${schema}deliveries d on d.receiver_seq = w.seq
     where ${is('w.is_deleted')} and d.due_at is not null
     ${atMost('@limit')} ${lock('update of d skip locked')}`,
 )
@@ -54,7 +54,7 @@ const countOf = (due: string) =>
     ({ schema }) => `
       select count(*) as count from (
         select 1 from ${schema}deliveries
-        where webhook_seq = @webhookSeq and (attempt_count > 0) in (false, true) and ${due}
+        where receiver_seq = @webhookSeq and (attempt_count > 0) in (false, true) and ${due}
         ${atMost('@limit')}) found`,
   )
 const countDue = countOf('due_at <= @now')
@@ -64,7 +64,7 @@ const heldBy = (hasAttempt: boolean, which: string) =>
   sql<Held, OpenDelivery>(
     ({ schema, lock }) => `
       select ${openList} from ${schema}deliveries d
-      where d.webhook_seq = @webhookSeq and (d.attempt_count > 0) = (select ${hasAttempt})
+      where d.receiver_seq = @webhookSeq and (d.attempt_count > 0) = (select ${hasAttempt})
         and ${which} ${atMost('@limit')} ${lock('update skip locked')}`,
   )
 const DUE = 'd.due_at < @before order by d.due_at'
@@ -85,7 +85,7 @@ const advance = sql<Now & { readonly orderKeys: readonly string[] }>((d) => d.ad
 /** Skips a claim that has changed, or whose row is locked because it is about to change. */
 const held = sql<{ readonly claims: string }, Released>(
   ({ schema, records, join, isSending, lock }) => `
-    select d.seq, d.webhook_seq as "webhookSeq", d.due_at as "dueAt", held.probe as "isProbe"
+    select d.seq, d.receiver_seq as "receiverSeq", d.due_at as "dueAt", held.probe as "isProbe"
     from ${records('claims', { id: 'text', token: 'bigint', probe: 'boolean' })} held
       ${join} ${schema}deliveries d on d.id = held.id
     where d.lease = held.token and ${isSending} ${lock('update of d skip locked')}`,
@@ -123,7 +123,7 @@ const senders = sql<object, { readonly id: string }>(
  * lease ends, because its transaction can be waiting for one of the deliveries.
  */
 function* releaseProbes(claims: readonly Claimed[], now: Instant): Operation<void> {
-  const rows = claims.map(({ webhookSeq, dueAt }) => ({ webhook: webhookSeq, due: dueAt }))
+  const rows = claims.map(({ receiverSeq, dueAt }) => ({ webhook: receiverSeq, due: dueAt }))
   if (rows.length > 0) yield* run(halfOpen, { claims: JSON.stringify(rows), now })
 }
 

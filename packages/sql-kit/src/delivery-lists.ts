@@ -78,7 +78,9 @@ export const openCounts = sql<
     select w.id, (
       select count(*) from (
         select 1 from ${schema}deliveries d
-        where d.webhook_seq = w.seq and d.due_at is not null ${atMost('@most')}) as found) as count
+        where d.receiver_seq = coalesce(
+          (select r.seq from ${schema}webhooks r where r.id = w.receiver), w.seq)
+          and d.due_at is not null ${atMost('@most')}) as found) as count
     from ${schema}webhooks w
     where ${oneOf('w.id', 'webhookIds')} and w.project_id = @projectId and ${not('w.is_deleted')}`,
 )

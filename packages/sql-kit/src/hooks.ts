@@ -1,16 +1,25 @@
 import {
   decideHook,
   isHook,
+  insertList,
+  sharedReceiver,
   toWebhook,
+  WEBHOOK_COLUMNS,
   webhookColumns,
+  type WebhookColumns,
   type HookOfMessage,
-  type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
 import { messageByRef } from './message-lists.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { lockSessionsOf } from './sessions.js'
-import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
+import {
+  eraseWebhooks,
+  insertWebhook,
+  selectHook,
+  updateWebhook,
+  type HookRow,
+} from './webhook-rows.js'
 
 // Hooks of messages are rows of `webhooks`. A change of a hook locks the session of its message, as
 // the end of a run does.
@@ -27,9 +36,9 @@ const stored = sql<Id, StoredHook>(
     select id, hook_name as name, is_deleted as "isDeleted" from ${schema}webhooks
     where message_id = @messageId`,
 )
-const present = sql<Id, WebhookRow>(
+const present = sql<Id, HookRow>(
   (d) =>
-    `${selectWebhook(d)} where w.message_id = @messageId and ${d.not('w.is_deleted')} order by w.seq`,
+    `${selectHook(d)} where w.message_id = @messageId and ${d.not('w.is_deleted')} order by w.seq`,
 )
 const note = sql<Id>(
   ({ schema }) =>
@@ -40,10 +49,24 @@ const erase = sql<Id & { readonly name: string }>(
     `${eraseWebhooks(d)} where message_id = @messageId and hook_name = @name and ${d.not('is_deleted')}`,
 )
 
-/** Stores a new hook, and notes on its message that it has hooks. */
+const receiverExists = sql<{ readonly id: string }>(
+  ({ schema }) => `select 1 from ${schema}webhooks where id = @id`,
+)
+const insertReceiver = sql<WebhookColumns>(
+  ({ schema }) =>
+    `insert into ${schema}webhooks ${insertList(WEBHOOK_COLUMNS)} on conflict (id) do nothing`,
+)
+
+function* addReceiver(hook: HookOfMessage): Operation<void> {
+  const receiver = sharedReceiver(hook)
+  if (!(yield* one(receiverExists, receiver)))
+    yield* run(insertReceiver, webhookColumns(receiver))
+}
+
+/** Stores a new hook. Its message has the first `hook_version`. */
 export function* insertHook(hook: HookOfMessage): Operation<void> {
+  yield* addReceiver(hook)
   yield* run(insertWebhook, webhookColumns(hook))
-  yield* run(note, hook.hook)
 }
 
 export const hookMethods = ({
@@ -60,11 +83,10 @@ export const hookMethods = ({
     const known = yield* all(stored, { messageId })
     const hooks = known.map((one) => ({ ...one, isDeleted: Boolean(one.isDeleted) }))
     const decided = decideHook(hooks, hook, limit)
-    if (decided === 'insert') yield* insertHook(hook)
-    else if (decided === 'update') {
-      yield* run(updateWebhook, webhookColumns(hook))
-      yield* run(note, { messageId })
-    } else return decided
+    if (decided !== 'insert' && decided !== 'update') return decided
+    yield* addReceiver(hook)
+    yield* run(decided === 'insert' ? insertWebhook : updateWebhook, webhookColumns(hook))
+    yield* run(note, { messageId })
     return 'set'
   }),
   hooksOf: read(function* (ref) {

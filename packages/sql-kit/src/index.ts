@@ -74,5 +74,12 @@ export { countedRecovery, recoveryStore, unsettledRecoveries } from './recoverie
 export { deliveryLists, testedWebhook } from './redelivery.js'
 export { failedMessages } from './retried-messages.js'
 export { inScope, scopeParameters } from './session-scope.js'
-export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
+export {
+  hookList,
+  selectHook,
+  selectWebhook,
+  updateWebhook,
+  webhookList,
+  type HookRow,
+} from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

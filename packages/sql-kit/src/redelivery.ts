@@ -25,18 +25,23 @@ import type { Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { selectWebhook } from './webhook-rows.js'
 
-type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
+type Ids = { readonly ids: readonly string[] }
+type Circuits = Ids & { readonly now: Instant }
+const receiversOf = sql<Ids, { readonly id: string }>(
+  ({ schema, oneOf }) => `
+    select coalesce(receiver, id) as id from ${schema}webhooks where ${oneOf('id', 'ids')}`,
+)
 
 const lockCircuits = sql<Circuits>(
   ({ schema, oneOf, lock }) => `
-    select 1 from ${schema}webhooks where ${oneOf('id', 'webhookIds')} and circuit_until > @now
+    select 1 from ${schema}webhooks where ${oneOf('id', 'ids')} and circuit_until > @now
     ${lock('no key update', 'seq')}`,
 )
 /** Lets open circuits be probed now, like `readyToProbe` in core. */
 const readyToProbe = sql<Circuits>(
   ({ schema, oneOf }) => `
     update ${schema}webhooks set circuit_until = @now
-    where ${oneOf('id', 'webhookIds')} and circuit_until > @now`,
+    where ${oneOf('id', 'ids')} and circuit_until > @now`,
 )
 const makeDue = sql<{ readonly changes: string }>(
   ({ schema, setState, records }) => `
@@ -59,7 +64,8 @@ const makeDue = sql<{ readonly changes: string }>(
 )
 
 function* makeReadyToProbe(webhookIds: readonly string[], now: Instant): Operation<void> {
-  const circuits = { webhookIds, now }
+  const receivers = yield* all(receiversOf, { ids: webhookIds })
+  const circuits = { ids: [...new Set(receivers.map(({ id }) => id))], now }
   if ((yield* run(lockCircuits, circuits)) > 0) yield* run(readyToProbe, circuits)
 }
 
@@ -124,7 +130,6 @@ const leave = <P extends object>(which: (d: Dialect) => string) =>
       from ${d.schema}deliveries d ${d.join} ${d.schema}recoveries r on r.seq = d.recovery_seq
       where ${which(d)} and r.delivered is null`,
   )
-type Ids = { readonly ids: readonly string[] }
 const leaveByIds = leave<Ids>((d) => d.oneOf('d.id', 'ids'))
 /** Deliveries that have ended, of recoveries that send. So a recovery that is done stays done. */
 const ended = sql<Ids, { readonly id: string }>(

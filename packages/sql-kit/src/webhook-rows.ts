@@ -3,6 +3,7 @@ import {
   insertList,
   selectList,
   WEBHOOK_COLUMNS,
+  WEBHOOK_HEALTH,
   WEBHOOK_UPDATE,
   type WebhookColumns,
   type WebhookRow,
@@ -15,6 +16,13 @@ export const webhookList = `w.seq, ${selectList(WEBHOOK_COLUMNS, 'w')}`
 /** Append joins or a `where`. */
 export const selectWebhook = ({ schema }: Dialect): string =>
   `select ${webhookList} from ${schema}webhooks w`
+/** Reads hooks `w` with the health of their receiver `r`. Append a `where`. */
+export const selectHook = ({ schema }: Dialect): string =>
+  `select ${hookList} from ${schema}webhooks w join ${schema}webhooks r on r.id = w.receiver`
+/** Later columns hide earlier ones of the same name. */
+export const hookList = `
+  ${webhookList}, ${selectList(WEBHOOK_HEALTH, 'r')}, r.seq as "receiverSeq"`
+export type HookRow = WebhookRow & { readonly receiverSeq: number }
 export const insertWebhook = sql<WebhookColumns, Pick<WebhookRow, 'seq'>>(
   ({ schema }) => `insert into ${schema}webhooks ${insertList(WEBHOOK_COLUMNS)} returning seq`,
 )
@@ -24,4 +32,4 @@ export const updateWebhook = sql<WebhookColumns>(
 /** The URL is erased too, because the URL of some services contains the secret. */
 export const eraseWebhooks = ({ schema }: Dialect): string => `
   update ${schema}webhooks set url = '', description = null, secret = '', previous_secret = null,
-    header_names = null, headers = null, is_deleted = true`
+    header_names = null, headers = null, receiver = null, is_deleted = true`

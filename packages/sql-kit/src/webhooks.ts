@@ -80,7 +80,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
   }),
   reseal: runner.write(
     resealing(
-      (d) => `${selectWebhook(d)} where ${d.not('w.is_deleted')} and`,
+      (d) => `${selectWebhook(d)} where ${d.not('w.is_deleted')} and w.secret <> '' and`,
       toWebhook,
       updateWebhook,
       webhookColumns,

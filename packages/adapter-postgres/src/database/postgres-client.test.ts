@@ -81,6 +81,7 @@ it('gives no recovery the number of one that was purged before a copy', async ()
     id: 'd',
     project_id: 'p',
     webhook_seq: 1,
+    receiver_seq: 1,
     event_seq: 1,
     state: 'delivered',
     step: 0,

@@ -68,8 +68,8 @@ const FILL = `
     select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', 'full', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
   insert into agent_messaging.events (id, project_id, position, has_deliveries, message_id, session_id, name, body, created_at)
     select n, 'p' || 1 + n % 100, case when n < 19900 then n end, n % 500 > 0, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, recovery_seq, recovery_attempts, created_at)
-    select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, recovery_seq, recovery_attempts, created_at)
+    select n, 'p' || 1 + n % 100, 1 + n % 500, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, case when n % 3 = 0 then 1 + n % 200 end, 0, n from generate_series(1, 20000) n;
   insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, failed_webhook_seq)
     select n, 1, n, 1, '', case when n % 2 = 0 then 1 + n % 500 end from generate_series(1, 20000) n;

@@ -35,8 +35,8 @@ async function scene(...dueAts: readonly number[]) {
   const publish = async (dueAt: number) =>
     void (await pool.query(
       `with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values (gen_random_uuid()::text, '', true, 'webhook.test', '{}', 0) returning seq)
-       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-       select 'd' || told.seq, $1, w.seq, told.seq, 'pending', 0, 0, $2, 0, 0 from told, agent_messaging.webhooks w`,
+       insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+       select 'd' || told.seq, $1, w.seq, w.seq, told.seq, 'pending', 0, 0, $2, 0, 0 from told, agent_messaging.webhooks w`,
       [PROJECT_ID, dueAt],
     ))
   for (const dueAt of dueAts) await publish(dueAt)
@@ -130,8 +130,8 @@ it('claims that get no retries pass a thousand webhooks whose retries are due', 
       select copy.* from agent_messaging.webhooks w, generate_series(1, 1100) n,
         jsonb_populate_record(w, jsonb_build_object('seq', w.seq + n, 'id', 'w' || n)) copy;
     with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values (gen_random_uuid()::text, '', true, 'webhook.test', '{}', 0) returning seq)
-      insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
-      select 'd' || w.seq, w.project_id, w.seq, told.seq, 'pending', 0, case when w.id = 'w1100' then 0 else 1 end, 0, 0, 0
+      insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+      select 'd' || w.seq, w.project_id, w.seq, w.seq, told.seq, 'pending', 0, case when w.id = 'w1100' then 0 else 1 end, 0, 0, 0
       from told, agent_messaging.webhooks w`)
   const claims = new DueClaims()
   const bounds = { limit: 9, perWebhook: 9, perProject: 9, retries: 0, rooms: new Map() }

@@ -14,6 +14,7 @@ import {
 import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { call, jsonRows } from '../database/sql.js'
+import { hooksBySeq } from '../webhooks/receivers.js'
 
 /**
  * Webhooks that one claim looks at. Bounds a claim when thousands of webhooks have due deliveries
@@ -62,6 +63,7 @@ const dueCall = call<DueQuery & Ranges & Floors, DueWebhook>(`
 type ClaimedRow = ClaimedDeliveryRow & {
   readonly seq: number
   readonly webhookSeq: number
+  readonly receiverSeq: number
   readonly eventId: string
   readonly event: string
   readonly body: string
@@ -182,7 +184,7 @@ async function claimShares(
   )
   const endOf = ({ seq }: DueWebhook): Instant => ends.get(seq) ?? query.until
   const asked = shares.map(({ webhook, isRetry, count, floor }) => ({
-    webhookSeq: webhook.seq,
+    receiverSeq: webhook.seq,
     isHalfOpen: isHalfOpen(webhook),
     isRetry,
     count,
@@ -193,14 +195,23 @@ async function claimShares(
   const webhooks = new Map(shares.map(({ webhook }) => [webhook.seq, webhook]))
   const rowsOf = new Map<number, ClaimedRow[]>([...webhooks.keys()].map((seq) => [seq, []]))
   for (const row of rows.sort((a, b) => a.wasDueAt - b.wasDueAt || a.seq - b.seq))
-    rowsOf.get(row.webhookSeq)?.push(row)
+    rowsOf.get(row.receiverSeq)?.push(row)
+  const ofHooks = rows.filter(({ webhookSeq, receiverSeq }) => webhookSeq !== receiverSeq)
+  const hooks = await hooksBySeq(
+    db,
+    ofHooks.map(({ webhookSeq }) => webhookSeq),
+  )
   return [...webhooks.values()].flatMap((row) => {
     // The webhook is as it was before the claim. The next claim shows a change in between.
     const until = endOf(row)
     const webhook = toWebhook(isHalfOpen(row) ? { ...row, circuitUntil: until } : row)
-    return (rowsOf.get(row.seq) ?? []).map((claimed) => {
-      const { eventId: id, event: name, body, trace } = claimed
-      return claimedDelivery(claimed, { id, name, body, ...toTrace(trace) }, webhook, until)
+    return (rowsOf.get(row.seq) ?? []).flatMap((claimed) => {
+      const { webhookSeq, eventId: id, event: name, body, trace } = claimed
+      const hook = hooks.get(webhookSeq)
+      // The sweep ends the deliveries of deleted hooks.
+      if (webhookSeq !== row.seq && !hook) return []
+      const receiver = hook ? { ...hook, health: webhook.health } : webhook
+      return claimedDelivery(claimed, { id, name, body, ...toTrace(trace) }, receiver, until)
     })
   })
 }

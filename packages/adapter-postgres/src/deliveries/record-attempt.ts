@@ -34,7 +34,7 @@ const lockSql = sql<{ readonly seq: number }, WebhookRow>(
 )
 const ofDeliveriesSql = sql<{ readonly ids: readonly string[] }, WebhookOfDelivery>(`
   select d.id as "deliveryId", ${webhookList} from agent_messaging.deliveries d
-    join agent_messaging.webhooks w on w.seq = d.webhook_seq
+    join agent_messaging.webhooks w on w.seq = d.receiver_seq
   where d.id = any(@ids::text[]) and not w.is_deleted`)
 type WebhookOfDelivery = WebhookRow & { readonly deliveryId: string }
 /** Leaves out webhooks that another commit changes, so that none waits. */
@@ -53,7 +53,7 @@ type LastSuccess = { readonly seq: number; readonly at: Instant }
 
 type Recorded = {
   readonly place: number
-  readonly webhookSeq: number
+  readonly receiverSeq: number
   readonly nextIsDue: boolean
 }
 
@@ -148,7 +148,7 @@ async function recordWithHealth(
   if (!recorded) return { kind: 'lease_lost' }
   const { decideHealth, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
-  const row = decideHealth && (await db.one(lockSql, { seq: recorded.webhookSeq }))
+  const row = decideHealth && (await db.one(lockSql, { seq: recorded.receiverSeq }))
   const webhook = row && (await updateHealth(db, toWebhook(row), decideHealth))
   await perform(db, appendCounts, record.count)
   await perform(db, appendCounts, record.endCount)

@@ -33,6 +33,8 @@ import {
 type NewDelivery = {
   readonly id: string
   readonly webhookSeq: number
+  /** Absent: the webhook itself. */
+  readonly receiverSeq?: number | undefined
   readonly dueAt: Instant
   readonly lease: 0 | 1
   /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
@@ -108,13 +110,14 @@ function deliveriesOf(
   claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
 ): NewDelivery[] {
   const deliveries: NewDelivery[] = []
-  for (const { seq, webhook } of receivers) {
+  for (const { seq, receiverSeq, webhook } of receivers) {
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const { until, skipped } = newDeliveryClaim(webhook, claim)
     deliveries.push({
       id,
       webhookSeq: seq,
+      receiverSeq,
       dueAt: until ?? event.createdAt,
       lease: until === undefined ? 0 : 1,
       orderKey: orderKeyOf(webhook, event),

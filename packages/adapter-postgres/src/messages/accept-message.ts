@@ -2,11 +2,13 @@ import {
   claimedMessage,
   columnOf,
   createdMessage,
+  sharedReceiver,
   toMessage,
   traceColumn,
   WEBHOOK_COLUMNS,
   webhookColumns,
   type Accepted,
+  type HookOfMessage,
   type MessageRow,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
@@ -25,6 +27,8 @@ type Result = {
   readonly sessionState: string | null
   /** The row of the hook that was stored with the message. */
   readonly hookSeq?: number | null
+  /** The row of its receiver, if it was stored before and its circuit is closed. */
+  readonly receiverSeq?: number | null
 }
 
 type Rounds = { readonly rounds: string }
@@ -33,8 +37,14 @@ const ACCEPT = ['select * from agent_messaging.accept_messages(@rounds)', IS_NEW
 const acceptCall = countingCall<Rounds, Result>(...ACCEPT)
 const HOOK_COLUMNS = WEBHOOK_COLUMNS.map((property) => [property, columnOf(property)] as const)
 const hookColumns = HOOK_COLUMNS.map(([, column]) => column).join(', ')
-/** Stores the hooks of new messages too. The \`seq\` of each row of \`hooks\` is its message's place. */
-const acceptWithHooks = countingCall<Rounds & { readonly hooks: string }, Result>(
+/**
+ * Stores the hooks of new messages too, and their receivers if they are new. The `seq` of each row of
+ * `hooks` is its message's place.
+ */
+const acceptWithHooks = countingCall<
+  Rounds & { readonly hooks: string; readonly receivers: string },
+  Result
+>(
   ...ACCEPT,
   `hooks as materialized (
     select nextval('agent_messaging.webhooks_seq_seq') as hook_seq, h.*
@@ -42,8 +52,16 @@ const acceptWithHooks = countingCall<Rounds & { readonly hooks: string }, Result
       join result r on r.place = h.seq where ${IS_NEW}),
   stored as (
     insert into agent_messaging.webhooks (seq, ${hookColumns}) overriding system value
-    select hook_seq, ${hookColumns} from hooks)`,
-  'r.*, h.hook_seq as "hookSeq" from result r left join hooks h on h.seq = r.place',
+    select hook_seq, ${hookColumns} from hooks),
+  received as (
+    insert into agent_messaging.webhooks (${hookColumns})
+    select ${hookColumns} from jsonb_populate_recordset(null::agent_messaging.webhooks,
+      @receivers::jsonb) as h
+    where not exists (select 1 from agent_messaging.webhooks k where k.id = h.id)
+    on conflict (id) do nothing)`,
+  `r.*, h.hook_seq as "hookSeq", k.seq as "receiverSeq" from result r
+    left join hooks h on h.seq = r.place
+    left join agent_messaging.webhooks k on k.id = h.receiver and k.circuit_until is null`,
 )
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,
@@ -63,14 +81,15 @@ export async function acceptAll(
   const hooks = all.flatMap(hookRowsOf)
   const results = await (hooks.length === 0
     ? acceptCall(db, { rounds }, all)
-    : acceptWithHooks(db, { rounds, hooks: jsonRows(hooks) }, all))
+    : acceptWithHooks(db, { rounds, hooks: jsonRows(hooks), receivers: receiverRows(all) }, all))
   const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
   const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
   const existing = new Map(rows.map((row) => [row.seq, row]))
   const accepted: Accepted[] = []
   for (const result of results) {
     const message = all[result.place - 1] as NewMessage
-    if (message.hook && result.hookSeq) known?.keep({ seq: result.hookSeq, webhook: message.hook })
+    const { hookSeq: seq, receiverSeq } = result
+    if (message.hook && seq && receiverSeq) known?.keep({ seq, receiverSeq, webhook: message.hook })
     accepted[result.place - 1] = acceptedOf(message, result, existing.get(result.existingSeq ?? 0))
   }
   return accepted
@@ -132,12 +151,22 @@ const rowOf = (message: NewMessage, place: number) => ({
 
 /** The row of the message's hook, under the names of the table and without nulls. */
 function hookRowsOf({ hook }: NewMessage, at: number): object[] {
-  if (!hook) return []
+  return hook ? [{ seq: at + 1, ...columnsOf(hook) }] : []
+}
+
+/** The rows of the receivers of all hooks, in an order in which no two batches block each other. */
+function receiverRows(all: readonly NewMessage[]): string {
+  const receivers = all.flatMap(({ hook }) => (hook ? sharedReceiver(hook) : []))
+  const byId = new Map(receivers.map((one) => [one.id, one]))
+  return jsonRows([...byId.keys()].sort().map((id) => columnsOf(byId.get(id) as HookOfMessage)))
+}
+
+function columnsOf(hook: HookOfMessage): Record<string, unknown> {
   const columns = webhookColumns(hook)
-  const row: Record<string, unknown> = { seq: at + 1 }
+  const row: Record<string, unknown> = {}
   for (const [property, column] of HOOK_COLUMNS)
     if (columns[property] !== null) row[column] = columns[property]
-  return [row]
+  return row
 }
 
 const jsonText = (value: unknown): string | undefined => JSON.stringify(value)

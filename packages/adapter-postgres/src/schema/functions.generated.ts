@@ -128,11 +128,11 @@ begin
         or (select 1 from agent_messaging.deliveries o where o.order_key = d."orderKey"
           and o.order_key is not null and o.finished_at is null limit 1) is not null) as waits
     from heard e cross join lateral rows from (jsonb_to_recordset(e.deliveries) as (id text,
-        "webhookSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
+        "webhookSeq" bigint, "receiverSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
       with ordinality as d)
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
     attempt_count, due_at, lease, order_key, body, created_at)
-  select d.id, d."projectId", d."webhookSeq", d.event_seq,
+  select d.id, d."projectId", d."webhookSeq", coalesce(d."receiverSeq", d."webhookSeq"), d.event_seq,
     case when d.lease = 0 or d.waits then 'pending' else 'sending' end, 0, 0,
     case when d.waits then 9007199254740991 else d."dueAt" end,
     case when d.waits then 0 else d.lease end, d."orderKey", d.body, d."createdAt"
@@ -178,7 +178,7 @@ end $$;
 `,
   claim_deliveries: `create or replace function agent_messaging.claim_deliveries(shares jsonb, at bigint)
 returns table (
-  seq bigint, id text, "projectId" text, "webhookSeq" bigint, "eventId" text, event text,
+  seq bigint, id text, "projectId" text, "webhookSeq" bigint, "receiverSeq" bigint, "eventId" text, event text,
   "attemptCount" integer, step integer, "resumeAt" bigint, lease bigint, "orderKey" text,
   "createdAt" bigint, body text, trace text, "wasDueAt" bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -191,20 +191,20 @@ begin
   perform agent_messaging.require_read_committed();
   return query
     with share as materialized (
-      select * from jsonb_to_recordset(shares) as s ("webhookSeq" bigint, "isHalfOpen" boolean,
+      select * from jsonb_to_recordset(shares) as s ("receiverSeq" bigint, "isHalfOpen" boolean,
         "isRetry" boolean, count bigint, floor bigint, until bigint)),
     probed as materialized (
       select w.seq from agent_messaging.webhooks w
-      where w.seq = any(array(select s."webhookSeq" from share s where s."isHalfOpen"))
+      where w.seq = any(array(select s."receiverSeq" from share s where s."isHalfOpen"))
         and w.circuit_until <= at for no key update skip locked),
     taken as materialized (
       select d.id, d.due_at, share.until
       from share cross join lateral (
         select q.id, q.due_at from agent_messaging.deliveries q
-        where q.webhook_seq = share."webhookSeq" and (q.attempt_count > 0) = share."isRetry"
+        where q.receiver_seq = share."receiverSeq" and (q.attempt_count > 0) = share."isRetry"
           and q.due_at between share.floor and at
         order by q.due_at limit share.count for update skip locked) d
-      where not share."isHalfOpen" or share."webhookSeq" in (select p.seq from probed p)),
+      where not share."isHalfOpen" or share."receiverSeq" in (select p.seq from probed p)),
     claimed as (
       update agent_messaging.deliveries d set state = 'sending', due_at = taken.until,
         lease = d.lease + 1
@@ -212,9 +212,9 @@ begin
       returning d.*, taken.due_at as was_due_at),
     held as (
       update agent_messaging.webhooks w set circuit_until = c.due_at
-      from (select distinct webhook_seq, due_at from claimed) c
-      where w.seq = c.webhook_seq and w.seq in (select p.seq from probed p))
-    select c.seq, c.id, c.project_id, c.webhook_seq, e.id, e.name, c.attempt_count, c.step,
+      from (select distinct receiver_seq, due_at from claimed) c
+      where w.seq = c.receiver_seq and w.seq in (select p.seq from probed p))
+    select c.seq, c.id, c.project_id, c.webhook_seq, c.receiver_seq, e.id, e.name, c.attempt_count, c.step,
       c.resume_at, c.lease, c.order_key, c.created_at, coalesce(c.body, e.body), e.trace, c.was_due_at
     from claimed c join agent_messaging.events e on e.seq = any(array[c.event_seq]);
 end $$;
@@ -299,14 +299,14 @@ begin
   perform agent_messaging.require_read_committed();
   return query
     with recursive step (seq) as (
-      (select d.webhook_seq from agent_messaging.deliveries d
-        where d.due_at is not null and d.webhook_seq > after and d.webhook_seq <= up_to
-        order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1)
+      (select d.receiver_seq from agent_messaging.deliveries d
+        where d.due_at is not null and d.receiver_seq > after and d.receiver_seq <= up_to
+        order by d.receiver_seq, d.attempt_count > 0, d.due_at limit 1)
       union all
-      select next.webhook_seq from step cross join lateral
-        (select d.webhook_seq from agent_messaging.deliveries d
-          where d.due_at is not null and d.webhook_seq > step.seq and d.webhook_seq <= up_to
-          order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1) next)
+      select next.receiver_seq from step cross join lateral
+        (select d.receiver_seq from agent_messaging.deliveries d
+          where d.due_at is not null and d.receiver_seq > step.seq and d.receiver_seq <= up_to
+          order by d.receiver_seq, d.attempt_count > 0, d.due_at limit 1) next)
     select ready.webhook, array_to_json(due.firsts), array_to_json(due.retries)
     from step
       cross join lateral
@@ -315,11 +315,11 @@ begin
         on known.seq = step.seq
       cross join lateral (select
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_first
+          where d.receiver_seq = step.seq and (d.attempt_count > 0) = a_first
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as firsts,
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_retry
+          where d.receiver_seq = step.seq and (d.attempt_count > 0) = a_retry
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as retries offset 0) due
     where not ready.is_deleted and ready.disabled_at is null and not ready.paused
@@ -332,7 +332,7 @@ end $$;
   end_hooks: `create or replace function agent_messaging.end_hooks() returns trigger language plpgsql as $$
 begin
   update agent_messaging.webhooks
-  set url = '', secret = '', header_names = null, headers = null, is_deleted = true
+  set url = '', secret = '', header_names = null, headers = null, receiver = null, is_deleted = true
   where message_id = old.id;
   return null;
 end $$;
@@ -405,7 +405,7 @@ begin
 end $$;
 `,
   record_attempts: `create or replace function agent_messaging.record_attempts(attempts jsonb)
-returns table (place bigint, "webhookSeq" bigint, "nextIsDue" boolean)
+returns table (place bigint, "receiverSeq" bigint, "nextIsDue" boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -413,7 +413,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 declare
   places bigint[];
-  webhook_seqs bigint[];
+  receiver_seqs bigint[];
   -- The order keys of deliveries that ended. Null for any other delivery.
   ended text[];
   ended_at bigint;
@@ -437,23 +437,23 @@ begin
     from given g
     where d.id = any(array[g."deliveryId"]) and d.finished_at is null
       and (g."isAccepted" or (d.state = 'sending' and d.lease = g.token))
-    returning g.*, d.webhook_seq, d.order_key, d.attempt_count),
+    returning g.*, d.webhook_seq, d.receiver_seq, d.order_key, d.attempt_count),
   kept as (
     insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
       url, outcome, header_names_seq, header_values, failed_webhook_seq)
     select seq, attempt_count, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
       "headerValues", case when not "isAccepted" then webhook_seq end
     from moved)
-  select array_agg(m.ordinality), array_agg(m.webhook_seq),
+  select array_agg(m.ordinality), array_agg(m.receiver_seq),
     array_agg(case when m."finishedAt" is not null then m.order_key end), max(m."finishedAt")
-  into places, webhook_seqs, ended, ended_at from moved m;
+  into places, receiver_seqs, ended, ended_at from moved m;
   if cardinality(array_remove(ended, null)) > 0 then
     advanced := array(
       select agent_messaging.advance_orders(array_remove(ended, null), ended_at));
   end if;
   return query
-    select recorded.place, recorded.webhook_seq, coalesce(recorded.ended = any(advanced), false)
-    from unnest(places, webhook_seqs, ended) as recorded (place, webhook_seq, ended);
+    select recorded.place, recorded.receiver_seq, coalesce(recorded.ended = any(advanced), false)
+    from unnest(places, receiver_seqs, ended) as recorded (place, receiver_seq, ended);
 end $$;
 `,
   remove_past_runs: `create or replace function agent_messaging.remove_past_runs() returns trigger language plpgsql
@@ -573,12 +573,12 @@ begin
           or (select 1 from agent_messaging.deliveries o where o.order_key = d."orderKey"
             and o.order_key is not null and o.finished_at is null limit 1) is not null) as waits
       from heard e cross join lateral rows from (jsonb_to_recordset(e.deliveries) as (id text,
-          "webhookSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
+          "webhookSeq" bigint, "receiverSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
         with ordinality as d),
     born as (
-      insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+      insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
         attempt_count, due_at, lease, order_key, body, created_at)
-      select d.id, d.owner, d."webhookSeq", d.event_seq,
+      select d.id, d.owner, d."webhookSeq", coalesce(d."receiverSeq", d."webhookSeq"), d.event_seq,
         case when d.lease = 0 or d.waits then 'pending' else 'sending' end, 0, 0,
         case when d.waits then 9007199254740991 else d."dueAt" end,
         case when d.waits then 0 else d.lease end, d."orderKey", d.body,

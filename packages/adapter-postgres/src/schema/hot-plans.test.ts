@@ -61,8 +61,8 @@ const fill = (name: string, isOpen: boolean): string => `
   with told as (
     insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at)
       select '${name} ' || n, '', true, 'message.responded', '', 0 from generate_series(1, ${MANY}) n returning seq)
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, order_key, state, step, attempt_count, due_at, lease, finished_at, created_at)
-    select '${name} ' || told.seq || w.seq, w.project_id, w.seq, told.seq, case w.ordering when 'session' then '${name}' end,
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, order_key, state, step, attempt_count, due_at, lease, finished_at, created_at)
+    select '${name} ' || told.seq || w.seq, w.project_id, w.seq, w.seq, told.seq, case w.ordering when 'session' then '${name}' end,
       ${isOpen ? `'pending', 0, 0, case w.ordering when 'session' then ${WAITING} else told.seq end, 0, null` : "'delivered', 0, 1, null, 1, 1"}, 0
     from told, agent_messaging.webhooks w`
 /** One final message for each of many agents. The statistics then expect one for any agent. */
@@ -175,8 +175,8 @@ const store = (count: number): string => `
   with told as (
     insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at)
       select gen_random_uuid(), '', true, 'message.responded', '', 0 from generate_series(1, ${count}) returning seq)
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, lease, finished_at, created_at)
-    select gen_random_uuid(), w.project_id, w.seq, told.seq, 'delivered', 0, 1, 1, 1, 0 from told, agent_messaging.webhooks w where w.ordering = 'none';
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, lease, finished_at, created_at)
+    select gen_random_uuid(), w.project_id, w.seq, w.seq, told.seq, 'delivered', 0, 1, 1, 1, 0 from told, agent_messaging.webhooks w where w.ordering = 'none';
   insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome)
     select seq, 1, 0, 1, '{}' from agent_messaging.deliveries where state = 'delivered' on conflict do nothing`
 

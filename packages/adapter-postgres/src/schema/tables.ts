@@ -202,7 +202,9 @@ create table agent_messaging.erasures (
 );
 
 -- A deleted webhook keeps its row without secrets, because its deliveries name the webhook.
--- The circuit is closed if circuit_until is null. A row with a message_id is a message's hook.
+-- The circuit is closed if circuit_until is null. A row with a message_id is a message's hook, and
+-- names its receiver: the row without a URL that all hooks of one project and origin share. The
+-- message_id of a receiver is empty.
 create table agent_messaging.webhooks (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -232,6 +234,7 @@ create table agent_messaging.webhooks (
   reported_failing_since bigint,
   message_id text collate "C",
   hook_name text collate "C",
+  receiver text collate "C",
   created_at bigint not null,
   updated_at bigint not null,
   is_deleted boolean not null default false
@@ -313,6 +316,8 @@ create table agent_messaging.deliveries (
   id text collate "C" not null unique,
   project_id text collate "C" not null,
   webhook_seq bigint not null,
+  -- The webhook, or the receiver of the hook.
+  receiver_seq bigint not null,
   event_seq bigint not null,
   state text not null,
   step integer not null,
@@ -331,7 +336,7 @@ create table agent_messaging.deliveries (
   created_at bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 -- First attempts come apart from retries, so that due ones of either kind are found at once.
-create index deliveries_due on agent_messaging.deliveries (webhook_seq, (attempt_count > 0), due_at)
+create index deliveries_due on agent_messaging.deliveries (receiver_seq, (attempt_count > 0), due_at)
   where due_at is not null;
 create index deliveries_project on agent_messaging.deliveries (project_id, seq);
 create index deliveries_webhook on agent_messaging.deliveries (webhook_seq, seq);

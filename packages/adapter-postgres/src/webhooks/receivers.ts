@@ -7,8 +7,9 @@ import {
   type WebhookEvent,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
-import { webhookList } from '@org/agent-messaging-sql-kit'
+import { hookList, selectHook, webhookList, type HookRow } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
+import { dialect } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
 
 /** An event of a project. */
@@ -18,7 +19,12 @@ type TopicReceivers = Topic & {
   readonly version: string
   readonly webhooks: readonly StoredWebhook[]
 }
-export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
+/** `receiverSeq`: the receiver of a hook. */
+export type StoredWebhook = {
+  readonly seq: number
+  readonly webhook: Webhook
+  readonly receiverSeq?: number
+}
 type StoredHook = StoredWebhook & { readonly webhook: HookOfMessage }
 export type Receivers = ReadonlyMap<string, TopicReceivers>
 
@@ -146,10 +152,11 @@ export class KnownHooks {
 type Ids = { readonly messageIds: readonly string[] }
 
 /** A message without present hooks has one row, whose webhook is null. */
-const hooksSql = sql<Ids, { [C in keyof WebhookRow]: WebhookRow[C] | null } & HookVersion>(`
-  select m.id as "of", m.hook_version as version, ${webhookList}
+const hooksSql = sql<Ids, { [C in keyof HookRow]: HookRow[C] | null } & HookVersion>(`
+  select m.id as "of", m.hook_version as version, ${hookList}
   from agent_messaging.messages m
     left join agent_messaging.webhooks w on w.message_id = m.id and not w.is_deleted
+    left join agent_messaging.webhooks r on r.id = w.receiver
   where m.hook_version is not null and m.id = any(@messageIds::text[])
   order by w.seq`)
 type HookVersion = { readonly of: string; readonly version: number }
@@ -160,9 +167,27 @@ export async function readHooks(db: Queries, messageIds: readonly string[]): Pro
   for (const { of, version, ...row } of await db.all(hooksSql, { messageIds })) {
     const known = hooks.get(of) ?? { version, receivers: [] }
     hooks.set(of, known)
-    if (isWebhook(row)) known.receivers.push({ seq: row.seq, webhook: toWebhook(row) })
+    if (isHookRow(row)) known.receivers.push(storedHook(row))
   }
   return hooks
 }
 
-const isWebhook = (row: { readonly seq: number | null }): row is WebhookRow => row.seq !== null
+const isHookRow = (row: { readonly seq: number | null }): row is HookRow => row.seq !== null
+const storedHook = (row: HookRow): StoredWebhook => ({
+  seq: row.seq,
+  receiverSeq: row.receiverSeq,
+  webhook: toWebhook(row),
+})
+
+const hooksBySeqSql = sql<{ readonly seqs: readonly number[] }, HookRow>(
+  `${selectHook(dialect)} where w.seq = any(@seqs::bigint[]) and not w.is_deleted`,
+)
+
+/** Reads hooks that are not deleted, by their `seq`. */
+export async function hooksBySeq(
+  db: Queries,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, Webhook>> {
+  const rows = seqs.length === 0 ? [] : await db.all(hooksBySeqSql, { seqs })
+  return new Map(rows.map((row) => [row.seq, toWebhook(row)]))
+}

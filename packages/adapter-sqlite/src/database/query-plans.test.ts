@@ -48,7 +48,7 @@ it.each([
   [
     'the due deliveries of a webhook',
     dueSql,
-    'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+    'SEARCH deliveries USING COVERING INDEX deliveries_due (receiver_seq=? AND <expr>=? AND due_at<?)',
   ],
 ])('%s are found in order by an index that has only open rows', (_, sql, plan) => {
   expect(planOf(database(), sql)).toEqual([plan])
@@ -59,8 +59,8 @@ it('the next webhook to send to is found by descents of the same index and by si
     new Set(planOf(database(), nextWebhookSql).filter((step) => step.startsWith('SEARCH'))),
   ).toEqual(
     new Set([
-      'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)',
-      'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+      'SEARCH deliveries USING COVERING INDEX deliveries_due (receiver_seq>?)',
+      'SEARCH deliveries USING COVERING INDEX deliveries_due (receiver_seq=? AND <expr>=? AND due_at<?)',
       'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
     ]),
   )
@@ -305,5 +305,5 @@ function listStatements(): string[] {
 
 it('the open deliveries of a webhook are counted in an index that has only open rows', () =>
   expect(planOf(database(), openCounts(dialect))).toContain(
-    'SEARCH d USING COVERING INDEX deliveries_due (webhook_seq=?)',
+    'SEARCH d USING COVERING INDEX deliveries_due (receiver_seq=?)',
   ))

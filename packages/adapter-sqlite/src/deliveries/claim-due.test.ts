@@ -38,7 +38,7 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   const claim = dueClaims(db, rows)
   db.exec(`update deliveries set due_at = ${NOW + 1}`)
   expect(claim(QUERY).deliveries).toEqual([])
-  db.exec(`update deliveries set due_at = ${NOW} where webhook_seq = ${MANY}`)
+  db.exec(`update deliveries set due_at = ${NOW} where receiver_seq = ${MANY}`)
   expect(dueClaims(db, rows)(QUERY).deliveries).toHaveLength(1)
   db.close()
 })

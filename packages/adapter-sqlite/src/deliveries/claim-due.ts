@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Instant, Webhook } from '@org/agent-messaging-core'
+import type { Instant } from '@org/agent-messaging-core'
 import {
   ClaimBudget,
   claimedDelivery,
@@ -26,17 +26,17 @@ const MOST_WEBHOOKS = 1_000
  */
 export const nextWebhookSql = `
   with recursive queues (seq) as (
-    select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > @after
+    select min(receiver_seq) from deliveries where due_at is not null and receiver_seq > @after
     union all
-    select (select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > queues.seq) from queues where seq is not null)
+    select (select min(receiver_seq) from deliveries where due_at is not null and receiver_seq > queues.seq) from queues where seq is not null)
   select w.seq, w.id, w.project_id as projectId, w.circuit_until is not null as isHalfOpen from queues cross join webhooks w on w.seq = queues.seq
   where w.is_deleted = 0 and w.disabled_at is null and w.paused = 0 and (w.circuit_until is null or w.circuit_until <= @now) and (
-    exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 0 and due_at <= @now) or
-    exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 1 and due_at <= @now))
+    exists (select 1 from deliveries where receiver_seq = w.seq and (attempt_count > 0) = 0 and due_at <= @now) or
+    exists (select 1 from deliveries where receiver_seq = w.seq and (attempt_count > 0) = 1 and due_at <= @now))
   limit 1`
 /** Finds the due first attempts (0) or retries (1) of one webhook. */
 export const dueSql = `
-  select seq, due_at as dueAt from deliveries where webhook_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
+  select seq, due_at as dueAt from deliveries where receiver_seq = ? and (attempt_count > 0) = ? and due_at <= ? order by due_at ${atMost('?')}`
 
 type DueWebhook = {
   readonly seq: number
@@ -45,7 +45,7 @@ type DueWebhook = {
   readonly isHalfOpen: 0 | 1
 }
 type Due = { readonly seq: number; readonly dueAt: number }
-type ClaimedRow = ClaimedDeliveryRow & { readonly eventSeq: number }
+type ClaimedRow = ClaimedDeliveryRow & { readonly webhookSeq: number; readonly eventSeq: number }
 type Event = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'trace'>
 type EventRow = Omit<Event, 'trace'> & { readonly trace: string | null }
 
@@ -67,7 +67,7 @@ export function dueClaims(
   const setCircuit = db.prepare<[number, number]>(
     'update webhooks set circuit_until = ? where seq = ?',
   )
-  const claimRows = rowClaims(db)
+  const claimRows = rowClaims(db, webhooks)
   let lastServed = 0
 
   /** Yields each due webhook once, and starts after the last one served. */
@@ -99,7 +99,7 @@ export function dueClaims(
     const until = leaseEnd(query, webhooks.bySeq(seq))
     if (candidate.isHalfOpen) holdCircuit(seq, until)
     const seqs = deliveries.map((delivery) => delivery.seq)
-    return claimRows(seqs, webhooks.bySeq(seq), until, events)
+    return claimRows(seqs, seq, until, events)
   }
 
   return (query) => {
@@ -117,12 +117,13 @@ export function dueClaims(
   }
 }
 
-/** Claims due deliveries of one webhook. `events` caches events, which many webhooks share. */
+/** Claims due deliveries of one receiver. `events` caches events, which many webhooks share. */
 function rowClaims(
   db: Database,
+  webhooks: WebhookRows,
 ): (
   seqs: readonly number[],
-  webhook: Webhook,
+  receiverSeq: number,
   until: Instant,
   events: Events,
 ) => ClaimedDelivery[] {
@@ -130,7 +131,7 @@ function rowClaims(
     'update deliveries set is_claimed = 1, due_at = ?, lease = lease + 1 where seq = ?',
   )
   const rowOf = db.prepare<[number], ClaimedRow>(`
-    select id, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, order_key as orderKey, body, created_at as createdAt
+    select id, webhook_seq as webhookSeq, event_seq as eventSeq, attempt_count as attemptCount, step, resume_at as resumeAt, lease, order_key as orderKey, body, created_at as createdAt
     from deliveries where seq = ?`)
   const read = db.prepare<[number], EventRow>(
     'select id, name, body, trace from events where seq = ?',
@@ -145,10 +146,15 @@ function rowClaims(
     return event
   }
 
-  return (seqs, webhook, until, events) =>
-    seqs.map((seq) => {
+  return (seqs, receiverSeq, until, events) =>
+    seqs.flatMap((seq) => {
       claim.run(until, seq)
       const row = rowOf.get(seq) as ClaimedRow
+      const { webhookSeq } = row
+      const webhook =
+        webhookSeq === receiverSeq ? webhooks.bySeq(webhookSeq) : webhooks.hookBySeq(webhookSeq)
+      // The sweep ends the deliveries of deleted hooks.
+      if (!webhook) return []
       return claimedDelivery(row, eventOf(row.eventSeq, events), webhook, until)
     })
 }

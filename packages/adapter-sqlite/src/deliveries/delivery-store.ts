@@ -78,7 +78,7 @@ export function releaseDeliveries(db: Database): number {
   // clock.
   db.exec(`
     update webhooks set circuit_until = created_at
-    where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
+    where (seq, circuit_until) in (select receiver_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
   const release = db.prepare(
     'update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1',
   )

@@ -24,6 +24,7 @@ import { DeliveryOrders } from './delivery-order.js'
 type Claim = {
   readonly seq: number
   readonly webhookSeq: number
+  readonly receiverSeq: number
   readonly state: DeliveryStatus
   readonly isClaimed: 0 | 1
   readonly lease: number
@@ -63,7 +64,7 @@ export function attemptRecords(
 ): (record: AttemptRecord) => RecordedAttempt {
   const updateHealth = healthUpdates(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
-    'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount, order_key as orderKey from deliveries where id = ?',
+    'select seq, webhook_seq as webhookSeq, receiver_seq as receiverSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount, order_key as orderKey from deliveries where id = ?',
   )
   const columnsOfHeaders = headerWriter(db)
   const orders = new DeliveryOrders(db)
@@ -100,7 +101,7 @@ export function attemptRecords(
     counts.add(record.count)
     counts.add(record.endCount)
     if (record.outgoing) fanOut(record.outgoing)
-    const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
+    const webhook = record.decideHealth && updateHealth(claim.receiverSeq, record.decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }
 }

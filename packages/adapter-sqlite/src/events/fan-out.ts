@@ -34,6 +34,7 @@ export type FanOut = (
 type Inserted = {
   readonly id: string
   readonly webhookSeq: number
+  readonly receiverSeq?: number | undefined
   readonly eventSeq: number | bigint
   readonly isClaimed: 0 | 1
   readonly dueAt: Instant
@@ -47,6 +48,7 @@ type DeliveryValues = [
   id: string,
   projectId: string,
   webhookSeq: number,
+  receiverSeq: number,
   eventSeq: number | bigint,
   isClaimed: 0 | 1,
   dueAt: Instant,
@@ -95,7 +97,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     const receivers = receiversOf(webhooks, event, notTo)
     if (hasHooks) receivers.push(...hooksFor(event))
     const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
-    for (const { seq: webhookSeq, webhook } of receivers) {
+    for (const { seq: webhookSeq, receiverSeq, webhook } of receivers) {
       const id = nextDeliveryId()
       const orderKey = orderKeyOf(webhook, event) ?? null
       const isWaiting = orderKey !== null && orders.hasOpen(orderKey)
@@ -104,6 +106,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
       insert.delivery(event, {
         id,
         webhookSeq,
+        receiverSeq,
         eventSeq,
         ...row,
         orderKey,
@@ -157,8 +160,8 @@ function insertsOf(db: Database) {
     'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at, end_user_id, agent_id, fingerprint, request_key, request_fingerprint) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, body, created_at)
-    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?, ?)`)
+    insert into deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, body, created_at)
+    values (?, ?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
     event: (event: WebhookEvent, hasDeliveries: 0 | 1): number | bigint => {
@@ -178,12 +181,13 @@ function insertsOf(db: Database) {
     },
     delivery: (
       { projectId, createdAt }: WebhookEvent,
-      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey, body }: Inserted,
+      { id, webhookSeq, receiverSeq = webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey, body }: Inserted,
     ) =>
       void insertDelivery.run(
         id,
         projectId,
         webhookSeq,
+        receiverSeq,
         eventSeq,
         isClaimed,
         dueAt,

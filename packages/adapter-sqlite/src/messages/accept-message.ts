@@ -61,8 +61,8 @@ export function acceptance(
   )
   const insert = db.prepare<[InsertedValues]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-      trace, earlier_turns, attempt, state, not_before, started_at, created_at, open_until)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      trace, earlier_turns, attempt, state, not_before, started_at, created_at, open_until, hook_version)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
     const {
@@ -137,4 +137,5 @@ const valuesOf = (
   isClaimed ? accepted.now : null,
   accepted.now,
   accepted.now,
+  accepted.hook ? 1 : null,
 ]

@@ -1,11 +1,16 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import { subscriptionsFor, toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
-import { selectWebhook } from '@org/agent-messaging-sql-kit'
+import { selectHook, selectWebhook, type HookRow } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
 import { dialect } from '../database/operations.js'
 import { VersionedCache } from '../database/versioned-cache.js'
 
-export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
+/** `receiverSeq`: the receiver of a hook. */
+export type StoredWebhook = {
+  readonly seq: number
+  readonly webhook: Webhook
+  readonly receiverSeq?: number
+}
 
 /**
  * Caches webhooks for events and claims. A webhook is read and parsed again only after a change.
@@ -15,14 +20,17 @@ export class WebhookRows {
   readonly #receivers: VersionedCache<string, readonly StoredWebhook[]>
   readonly #one: Statement<[number], WebhookRow>
   readonly #subscribed: Statement<[string, string], number>
-  readonly #hooks: Statement<[string], WebhookRow>
+  readonly #hooks: Statement<[string], HookRow>
+  readonly #hook: Statement<[number], HookRow>
 
   constructor(db: Database) {
     this.#webhooks = new VersionedCache(db)
     this.#receivers = new VersionedCache(db)
     const select = selectWebhook(dialect)
     this.#one = db.prepare(`${select} where w.seq = ?`)
-    this.#hooks = db.prepare(`${select} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
+    const hooks = selectHook(dialect)
+    this.#hooks = db.prepare(`${hooks} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
+    this.#hook = db.prepare(`${hooks} where w.seq = ? and w.is_deleted = 0`)
     this.#subscribed = db
       .prepare<[string, string], number>(
         'select webhook_seq from subscriptions where project_id = ? and event in (select value from json_each(?))',
@@ -46,7 +54,15 @@ export class WebhookRows {
 
   /** Returns the hooks of a message, oldest first. The cache does not keep them. */
   hooksOf(messageId: string): readonly StoredWebhook[] {
-    return this.#hooks.all(messageId).map((row) => ({ seq: row.seq, webhook: toWebhook(row) }))
+    return this.#hooks
+      .all(messageId)
+      .map((row) => ({ seq: row.seq, receiverSeq: row.receiverSeq, webhook: toWebhook(row) }))
+  }
+
+  /** Returns undefined if the hook was deleted. */
+  hookBySeq(seq: number): Webhook | undefined {
+    const row = this.#hook.get(seq)
+    return row && toWebhook(row)
   }
 
   /** Call it in each transaction of this connection that writes webhooks or subscriptions. */

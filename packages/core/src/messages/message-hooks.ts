@@ -123,7 +123,8 @@ export const setHook =
       if (set === 'message_not_found') return fail('message_not_found')
       if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
       if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
-      if (before) d.deliverySender.webhookChanged(hook)
+      // The form before must not be sent: the next claim reads the new one.
+      if (before) d.deliverySender.webhookDeleted(hook.projectId, hook.id)
       return ok(hook)
     })
 

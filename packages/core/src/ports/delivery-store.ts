@@ -37,6 +37,9 @@ export interface DeliveryStore {
    * a webhook with a half-open circuit: the oldest due one with an earlier attempt, or else the
    * oldest due one. Moves the circuit's time to the end of that claim: one process probes at a
    * time. The claimed webhook shows this. Returns as `skipped` the webhooks whose `rooms` it filled.
+   *
+   * The hooks of one project and origin count as one webhook here, with the id `receiverIdOf` and one
+   * health. Each of them shows that health when it is read or claimed.
    */
   claimDue(query: ClaimDue): Stored<ClaimedDeliveries>
   /**
@@ -215,8 +218,8 @@ export type AttemptRecord = HeldDelivery & {
    */
   readonly decideHealth?: (webhook: Webhook) => WebhookUpdate | undefined
   /**
-   * The webhook of `decideHealth`. One process's decisions for a webhook apply in the order of its
-   * calls.
+   * The receiver that `decideHealth` is about, as `receiverIdOf` says. One process's decisions for a
+   * receiver apply in the order of its calls.
    */
   readonly webhookId?: string
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */

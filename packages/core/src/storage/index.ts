@@ -40,6 +40,7 @@ export {
   hookGets,
   isHook,
   isTaskHook,
+  sharedReceiver,
   type HookOfMessage,
   type TaskHook,
 } from '../domain/messages/message-hook.js'
@@ -142,6 +143,7 @@ export {
 } from '../domain/webhooks/webhook-health.js'
 export {
   changeWebhook,
+  receiverIdOf,
   type DisabledReason,
   type WebhookChange,
 } from '../domain/webhooks/webhook.js'
@@ -358,6 +360,7 @@ export { resealRows, toPage, toTrace, traceColumn } from './rows.js'
 export {
   toWebhook,
   WEBHOOK_COLUMNS,
+  WEBHOOK_HEALTH,
   WEBHOOK_UPDATE,
   webhookColumns,
   type WebhookColumns,

@@ -3,7 +3,7 @@ import type { Sealed } from '../domain/values/sealed.js'
 import type { SendingSettings } from '../domain/webhooks/sending.js'
 import type { WebhookFilter } from '../domain/webhooks/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhooks/webhook-health.js'
-import { ownSettings, type ClearableName, type Webhook } from '../domain/webhooks/webhook.js'
+import { ownSettings, receiverIdOf, type ClearableName, type Webhook } from '../domain/webhooks/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */
@@ -16,6 +16,16 @@ export type WebhookRow = Omit<WebhookColumns, 'disableOnGone' | 'paused'> & {
 type OwnSetting = keyof typeof ownSettings
 type Properties = readonly (keyof WebhookColumns)[]
 
+/** The columns of `WebhookHealth`. */
+export const WEBHOOK_HEALTH: Properties = [
+  'consecutiveFailures',
+  'failingSince',
+  'lastSuccessAt',
+  'lastFailureAt',
+  'circuitUntil',
+  'circuitTrips',
+  'reportedFailingSince',
+]
 /** The columns that an update writes. */
 export const WEBHOOK_UPDATE: Properties = [
   // Every setting has a column of its name, except `enabled`.
@@ -27,13 +37,8 @@ export const WEBHOOK_UPDATE: Properties = [
   'sending',
   'disabledAt',
   'disabledReason',
-  'consecutiveFailures',
-  'failingSince',
-  'lastSuccessAt',
-  'lastFailureAt',
-  'circuitUntil',
-  'circuitTrips',
-  'reportedFailingSince',
+  ...WEBHOOK_HEALTH,
+  'receiver',
   'updatedAt',
 ]
 export const WEBHOOK_COLUMNS: Properties = [
@@ -118,6 +123,7 @@ export const webhookColumns = (webhook: Webhook) => ({
   ...healthColumns(webhook.health),
   messageId: webhook.hook?.messageId ?? null,
   hookName: webhook.hook?.name ?? null,
+  receiver: webhook.hook ? receiverIdOf(webhook) : null,
   createdAt: webhook.createdAt,
   updatedAt: webhook.updatedAt,
 })

@@ -6,7 +6,7 @@ import { isHook, isTaskHook } from '../domain/messages/message-hook.js'
 import { taskBody } from '../domain/messages/task-body.js'
 import { traceIdOf } from '../domain/messages/trace.js'
 import { countsOfAttempt } from '../domain/operations/counts.js'
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import {
   decideWebhookHealth,
   type HealthDecision,
@@ -92,7 +92,7 @@ export async function makeAttempt(
       token: lease.token,
       attempt,
       state,
-      ...((decideHealth || outgoing) && { webhookId: webhook.id }),
+      ...((decideHealth || outgoing) && { receiverId: receiverIdOf(webhook) }),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
       ...counts,

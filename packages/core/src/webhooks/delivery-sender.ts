@@ -3,7 +3,7 @@ import { NO_CLAIMS } from '../domain/messages/first-claim.js'
 import type { Instant } from '../domain/values/instant.js'
 import { verdictOn, type Answer } from '../domain/webhooks/webhook-limit.js'
 import { circuitAt, retryAfterOf } from '../domain/webhooks/webhook-health.js'
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
 import { within } from '../pacing/deadline.js'
 import { reportUnavailable, valueOr } from '../pacing/report-unavailable.js'
@@ -222,8 +222,8 @@ export class DeliverySender {
   #close(webhook: Webhook): boolean {
     const isClosed = this.receivers.close(webhook)
     if (isClosed) {
-      this.#queue.updateExcept(webhook.id)
-      this.#dropWaiting(webhook.id)
+      this.#queue.updateExcept(receiverIdOf(webhook))
+      this.#dropWaiting(receiverIdOf(webhook))
     }
     return isClosed
   }

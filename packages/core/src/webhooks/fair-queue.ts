@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/values/instant.js'
 import type { Answer } from '../domain/webhooks/webhook-limit.js'
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import type { Platform } from '../platform.js'
 import type { DeliverPolicy } from '../policy.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
@@ -19,7 +19,7 @@ export type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => 
 type Kind = 'first' | 'retry'
 type Counts = Record<Kind, number>
 
-/** The deliveries of one webhook in this process. */
+/** The deliveries of one webhook in this process, or of the hooks that share a receiver. */
 type WebhookQueue = {
   readonly id: string
   readonly project: ProjectQueue
@@ -183,12 +183,13 @@ export class FairQueue {
 
   /** Gives the webhook's waiting deliveries its new settings, except its health. */
   updateWebhook(webhook: Webhook): void {
-    const queue = this.#webhooks.get(webhook.id)
+    const queue = this.#webhooks.get(receiverIdOf(webhook))
     if (!queue) return
     this.#receivers.of(webhook)
     for (const waiting of [queue.waiting.first, queue.waiting.retry]) {
       for (const [at, { claimed, done }] of waiting.entries())
-        waiting[at] = { claimed: withSettings(claimed, webhook), done }
+        if (claimed.webhook.id === webhook.id)
+          waiting[at] = { claimed: withSettings(claimed, webhook), done }
     }
     this.#reposition(queue)
   }
@@ -201,12 +202,24 @@ export class FairQueue {
     })
   }
 
-  /** Takes out the webhook's waiting deliveries, or only the one with the given id. */
+  /** Takes out the waiting deliveries of a webhook or hook, or only the one with the given id. */
   drop(webhookId: string, deliveryId?: string): Waiting[] {
     const queue = this.#webhooks.get(webhookId)
-    if (!queue) return []
-    const dropped = [...takeOut(queue.waiting.first, deliveryId)]
-    dropped.push(...takeOut(queue.waiting.retry, deliveryId))
+    // A hook waits in the queue of its receiver. Deletions of hooks are rare.
+    return (queue ? [queue] : [...this.#webhooks.values()]).flatMap((one) =>
+      this.#takeFrom(
+        one,
+        ({ webhook, delivery }) =>
+          (queue !== undefined || webhook.id === webhookId) &&
+          (deliveryId === undefined || delivery.id === deliveryId),
+      ),
+    )
+  }
+
+  #takeFrom(queue: WebhookQueue, isTaken: (claimed: ClaimedDelivery) => boolean): Waiting[] {
+    const dropped = [...takeOut(queue.waiting.first, isTaken)]
+    dropped.push(...takeOut(queue.waiting.retry, isTaken))
+    if (dropped.length === 0) return []
     for (const { claimed } of dropped) this.#countWaiting(queue, kindOf(claimed), -1)
     this.#reposition(queue)
     return dropped
@@ -315,7 +328,8 @@ export class FairQueue {
   }
 
   #queueOf({ webhook }: ClaimedDelivery): WebhookQueue {
-    const { id, projectId } = webhook
+    const { projectId } = webhook
+    const id = receiverIdOf(webhook)
     const known = this.#webhooks.get(id)
     if (known) return known
     const { limit } = this.#receivers.of(webhook)
@@ -340,9 +354,8 @@ const emptyProject = (id: string): ProjectQueue => ({
   retriesInFlight: 0,
 })
 
-function takeOut(waiting: Waiting[], deliveryId?: string): Waiting[] {
+function takeOut(waiting: Waiting[], isTaken: (claimed: ClaimedDelivery) => boolean): Waiting[] {
   const all = waiting.splice(0)
-  if (deliveryId === undefined) return all
-  waiting.push(...all.filter(({ claimed }) => claimed.delivery.id !== deliveryId))
-  return all.filter(({ claimed }) => claimed.delivery.id === deliveryId)
+  waiting.push(...all.filter(({ claimed }) => !isTaken(claimed)))
+  return all.filter(({ claimed }) => isTaken(claimed))
 }

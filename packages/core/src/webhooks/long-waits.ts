@@ -1,4 +1,4 @@
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import type { Platform } from '../platform.js'
 import type { FairQueue } from './fair-queue.js'
 import type { Receivers } from './receivers.js'
@@ -33,7 +33,7 @@ export class LongWaits {
     if (long.length === 0) return
     for (const [id] of long) this.#since.set(id, Infinity)
     for (const webhook of this.#queue.waitingWebhooks())
-      if (long.some(([id]) => id === webhook.id)) this.#report(webhook)
+      if (long.some(([id]) => id === receiverIdOf(webhook))) this.#report(webhook)
   }
 
   #report(webhook: Webhook): void {

@@ -1,11 +1,11 @@
 import type { LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhooks/webhook-limit.js'
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import { AdaptiveLimit, firstSlots } from './adaptive-limit.js'
 import type { WorkPhase } from '../pacing/work-loop.js'
 import { RecentAttempts } from './recent-attempts.js'
 import { SenderShares, type SharesPlatform } from './sender-shares.js'
 
-/** The findings of this process about the receiver of one webhook. */
+/** The findings of this process about one receiver, as `receiverIdOf` tells them apart. */
 export type Receiver = {
   readonly limit: AdaptiveLimit
   readonly recent: RecentAttempts
@@ -49,7 +49,9 @@ export class Receivers {
   }
 
   /** Returns the limit of a webhook in this process. */
-  limitOf({ id, health, sending }: Webhook): WebhookLimit {
+  limitOf(webhook: Webhook): WebhookLimit {
+    const { health, sending } = webhook
+    const id = receiverIdOf(webhook)
     const { maxInFlight, maxConcurrency = Infinity } = this.#platform.policy.deliver
     const first = firstSlots(maxInFlight)
     const set = sending?.maxConcurrency ?? maxConcurrency
@@ -66,7 +68,8 @@ export class Receivers {
   /** Returns the receiver, under the present settings of its webhook. */
   of(webhook: Webhook): Receiver {
     const { clock, policy } = this.#platform
-    const known = this.#receivers.get(webhook.id)
+    const id = receiverIdOf(webhook)
+    const known = this.#receivers.get(id)
     const receiver = known ?? {
       limit: new AdaptiveLimit(policy.deliver.maxInFlight, clock.elapsed()),
       recent: new RecentAttempts(),
@@ -74,8 +77,8 @@ export class Receivers {
     }
     receiver.limit.ceiling = this.#shareOf(webhook) ?? {}
     // The order counts only when many are known. Each change of the order copies a table.
-    if (this.#receivers.size > MOST_RECEIVERS / 2) this.#receivers.delete(webhook.id)
-    if (!this.#receivers.has(webhook.id)) this.#receivers.set(webhook.id, receiver)
+    if (this.#receivers.size > MOST_RECEIVERS / 2) this.#receivers.delete(id)
+    if (!this.#receivers.has(id)) this.#receivers.set(id, receiver)
     if (this.#receivers.size > MOST_RECEIVERS) this.#forgetOldest()
     return receiver
   }
@@ -88,32 +91,32 @@ export class Receivers {
     receiver.limit.restart(this.#platform.clock.elapsed(), 'receiver')
   }
 
-  find(webhookId: string): Receiver | undefined {
-    return this.#receivers.get(webhookId)
+  find(id: string): Receiver | undefined {
+    return this.#receivers.get(id)
   }
 
-  forget(webhookId: string): void {
-    this.#receivers.delete(webhookId)
+  forget(id: string): void {
+    this.#receivers.delete(id)
   }
 
   get hasClosed(): boolean {
     return this.#closed.size > 0
   }
 
-  isClosed(webhookId: string): boolean {
-    return this.#closed.has(webhookId)
+  isClosed(id: string): boolean {
+    return this.#closed.has(id)
   }
 
   /** Closes the webhook if its limit leaves nothing to this process. Returns whether it did. */
   close(webhook: Webhook): boolean {
     if (this.#shareOf(webhook) !== undefined) return false
     const until = this.#platform.clock.elapsed() + CLOSED_MS
-    this.#closed.set(webhook.id, { webhook, until })
+    this.#closed.set(receiverIdOf(webhook), { webhook, until })
     return true
   }
 
-  open(webhookId: string): void {
-    this.#closed.delete(webhookId)
+  open(id: string): void {
+    this.#closed.delete(id)
   }
 
   /** Returns the closed webhooks whose limit can leave something to this process by now. */

@@ -1,6 +1,6 @@
 import { textHash } from '../domain/values/text-hash.js'
 import type { LimitCeiling } from '../domain/webhooks/webhook-limit.js'
-import type { Webhook } from '../domain/webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../domain/webhooks/webhook.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Platform } from '../platform.js'
@@ -44,7 +44,7 @@ export class SenderShares {
     this.#start()
     const timeoutMs = webhook.sending?.timeoutMs ?? this.#platform.policy.deliver.deadlineMs
     if (!this.#isReady(timeoutMs)) return undefined
-    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency, webhook.id)
+    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency, receiverIdOf(webhook))
     if (slots === 0) return undefined
     const rate = (requestsPerSecond ?? Infinity) / this.#members.length
     return {

@@ -66,7 +66,7 @@ import {
   personIn,
 } from './memory-event-log.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory, keyOfEvent } from './memory.js'
-import { claimDelivery, publish, publishOne } from './memory-outbox.js'
+import { claimDelivery, publish, publishOne, receiverIdIn } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
 import { appendCount } from './memory-counts.js'
@@ -195,7 +195,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       .filter((id) => ofProject(this.#webhook(id), projectId))
       .map((id): [string, number] => {
         const open = this.#rows().filter(
-          ({ delivery }) => delivery.webhookId === id && isOpen(delivery.state),
+          ({ delivery }) =>
+            receiverIdIn(this.#memory, delivery.webhookId) ===
+              receiverIdIn(this.#memory, id) && isOpen(delivery.state),
         )
         return [id, Math.min(most, open.length)]
       })
@@ -290,7 +292,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const waiting = open.filter(({ delivery }) => delivery.state.kind === 'waiting')
     const webhooks = [...this.#memory.webhooks.values()].filter(isOf)
     const circuits = webhooks.map(({ health }) => circuitAt(health, now))
-    const ids = new Set(open.map(({ delivery }) => delivery.webhookId))
+    const ids = new Set(open.map(({ delivery }) => receiverIdIn(this.#memory, delivery.webhookId)))
     const queues = [...ids].map((id) => this.#openQueue(id, open, now))
     return {
       ...openDeliveries(queues, now, limited, {
@@ -335,7 +337,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
 
   #openQueue(webhookId: string, open: readonly DeliveryRow[], now: Instant): OpenQueue {
     const webhook = this.#webhook(webhookId)
-    const own = open.filter(({ delivery }) => delivery.webhookId === webhookId)
+    const own = open.filter(
+      ({ delivery }) => receiverIdIn(this.#memory, delivery.webhookId) === webhookId,
+    )
     const circuit = webhook?.health.circuit
     return {
       webhookId,
@@ -385,7 +389,10 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   /** Due deliveries of the webhook, the longest due first. */
   #dueOf(webhookId: string, now: Instant): DeliveryRow[] {
     return this.#rows()
-      .filter((row) => row.delivery.webhookId === webhookId && dueAt(row) <= now)
+      .filter(
+        (row) =>
+          receiverIdIn(this.#memory, row.delivery.webhookId) === webhookId && dueAt(row) <= now,
+      )
       .sort((a, b) => dueAt(a) - dueAt(b))
   }
 
@@ -418,14 +425,15 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   #claimProbe(row: DeliveryRow, webhook: Webhook, until: Instant): ClaimedDelivery {
     const claimed = { ...webhook, health: heldByProbe(webhook.health, until) }
     this.#memory.webhooks.set(webhook.id, claimed)
-    return claimDelivery(this.#memory, row, claimed, until)
+    const own = this.#webhook(row.delivery.webhookId) ?? claimed
+    return claimDelivery(this.#memory, row, { ...own, health: claimed.health }, until)
   }
 
   #updateHealth(
     webhookId: string,
     decideHealth: NonNullable<AttemptRecord['decideHealth']>,
   ): { before: Webhook; after: Webhook } | undefined {
-    const before = this.#webhook(webhookId)
+    const before = this.#webhook(receiverIdIn(this.#memory, webhookId))
     const decision = before && decideHealth(before)
     if (!decision) return undefined
     const after = changeWebhook(before, decision.change)
@@ -448,16 +456,16 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
    * to the end of its lease.
    */
   #releaseProbe({ webhookId, state }: WebhookDelivery, now: Instant): void {
-    const circuit = this.#webhook(webhookId)?.health.circuit
+    const circuit = this.#webhook(receiverIdIn(this.#memory, webhookId))?.health.circuit
     if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil)
       this.#makeReadyToProbe(webhookId, now)
   }
 
   #makeReadyToProbe(webhookId: string, now: Instant): void {
-    const webhook = this.#webhook(webhookId)
+    const webhook = this.#webhook(receiverIdIn(this.#memory, webhookId))
     if (!webhook) return
     const health = readyToProbe(webhook.health, now)
-    this.#memory.webhooks.set(webhookId, { ...webhook, health })
+    this.#memory.webhooks.set(webhook.id, { ...webhook, health })
   }
 
   #isSending(recovery: DeliveryRow['recovery']): boolean {

@@ -59,7 +59,7 @@ import {
 } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { takeFrom } from './memory-buckets.js'
-import { publish } from './memory-outbox.js'
+import { addHook, publish } from './memory-outbox.js'
 import { leaveRetried } from './memory-delivery-rows.js'
 import {
   append,
@@ -375,7 +375,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     const message: Message = { ...facts, attempt: 0, state, createdAt: now }
     const row: MessageRow = { message, token: 0, earlierTurns, pastRuns: [] }
     this.#memory.messages.set(facts.id, row)
-    if (hook) this.#memory.webhooks.set(hook.id, hook)
+    if (hook) addHook(this.#memory, hook)
     if (idempotencyKey !== undefined)
       this.#memory.idempotencyKeys.set(keyOf(facts, idempotencyKey), row)
     return row

@@ -5,6 +5,8 @@ import {
   subscribesTo,
   newDeliveryClaim,
   isHook,
+  receiverIdOf,
+  sharedReceiver,
   matchesFilter,
   type DeliveryState,
   type WebhookEvent,
@@ -35,7 +37,7 @@ function publishEvent(
   claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
 ): void {
   addToLog(memory, event)
-  for (const webhook of receiversOf(memory, event, notTo)) {
+  for (const webhook of receiversOf(memory, event, notTo).map((one) => withHealth(memory, one))) {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
     const isWaiting = row.delivery.state.kind === 'waiting'
     const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
@@ -123,6 +125,25 @@ export function claimDelivery(
     ...(trace && { trace }),
   }
 }
+
+/** Stores a hook, and its receiver if it is new. */
+export function addHook({ webhooks }: Memory, hook: HookOfMessage): void {
+  const receiver = sharedReceiver(hook)
+  if (!webhooks.has(receiver.id)) webhooks.set(receiver.id, receiver)
+  webhooks.set(hook.id, hook)
+}
+
+/** The receiver of a webhook or hook. */
+export function receiverIdIn({ webhooks }: Memory, webhookId: string): string {
+  const webhook = webhooks.get(webhookId)
+  return webhook ? receiverIdOf(webhook) : webhookId
+}
+
+/** A hook with the health of its receiver. */
+export const withHealth = <W extends Webhook>({ webhooks }: Memory, webhook: W): W => ({
+  ...webhook,
+  health: (webhooks.get(receiverIdOf(webhook)) ?? webhook).health,
+})
 
 /** Deletes hooks with their deliveries. */
 export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => boolean): void {

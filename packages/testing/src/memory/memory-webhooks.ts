@@ -15,7 +15,7 @@ import {
 import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
 import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
-import { deleteHooks } from './memory-outbox.js'
+import { addHook, deleteHooks, withHealth } from './memory-outbox.js'
 
 export class MemoryWebhooks implements Immediate<WebhookStore> {
   readonly #memory: Memory
@@ -70,7 +70,7 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     }))
     const decided = decideHook(hooks, hook, limit)
     if (decided !== 'insert' && decided !== 'update') return decided
-    this.#webhooks.set(hook.id, hook)
+    addHook(this.#memory, hook)
     return 'set'
   }
 
@@ -79,6 +79,7 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     return [...this.#webhooks.values()]
       .filter(isHook)
       .filter(({ hook }) => hook.messageId === ref.messageId)
+      .map((hook) => withHealth(this.#memory, hook))
   }
 
   deleteHook(ref: MessageRef, name: string): boolean {

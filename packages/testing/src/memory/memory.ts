@@ -154,8 +154,11 @@ export function resealRows<Row extends { readonly id: string }>(
   rows: Map<string, Row>,
   { reseal }: ResealStep<Row>,
 ): ResealedRows {
-  const all = [...rows.values()].map((row) => ({ row, to: reseal(row) }))
+  const all = [...rows.values()].filter(hasSecret).map((row) => ({ row, to: reseal(row) }))
   const changed = all.flatMap(({ row, to }) => (to === undefined || to === row ? [] : to))
   for (const row of changed) rows.set(row.id, row)
   return { resealed: changed.length, unopened: all.filter(({ to }) => to === undefined).length }
 }
+
+/** The receiver of hooks has none. */
+const hasSecret = (row: object): boolean => !('secret' in row && row.secret === '')

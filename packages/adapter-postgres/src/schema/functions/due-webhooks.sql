@@ -23,14 +23,14 @@ begin
   perform agent_messaging.require_read_committed();
   return query
     with recursive step (seq) as (
-      (select d.webhook_seq from agent_messaging.deliveries d
-        where d.due_at is not null and d.webhook_seq > after and d.webhook_seq <= up_to
-        order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1)
+      (select d.receiver_seq from agent_messaging.deliveries d
+        where d.due_at is not null and d.receiver_seq > after and d.receiver_seq <= up_to
+        order by d.receiver_seq, d.attempt_count > 0, d.due_at limit 1)
       union all
-      select next.webhook_seq from step cross join lateral
-        (select d.webhook_seq from agent_messaging.deliveries d
-          where d.due_at is not null and d.webhook_seq > step.seq and d.webhook_seq <= up_to
-          order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1) next)
+      select next.receiver_seq from step cross join lateral
+        (select d.receiver_seq from agent_messaging.deliveries d
+          where d.due_at is not null and d.receiver_seq > step.seq and d.receiver_seq <= up_to
+          order by d.receiver_seq, d.attempt_count > 0, d.due_at limit 1) next)
     select ready.webhook, array_to_json(due.firsts), array_to_json(due.retries)
     from step
       cross join lateral
@@ -39,11 +39,11 @@ begin
         on known.seq = step.seq
       cross join lateral (select
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_first
+          where d.receiver_seq = step.seq and (d.attempt_count > 0) = a_first
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as firsts,
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_retry
+          where d.receiver_seq = step.seq and (d.attempt_count > 0) = a_retry
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as retries offset 0) due
     where not ready.is_deleted and ready.disabled_at is null and not ready.paused

@@ -5,7 +5,7 @@
 --
 -- A second statement makes the next delivery due after each delivery with an order key that ended.
 create or replace function agent_messaging.record_attempts(attempts jsonb)
-returns table (place bigint, "webhookSeq" bigint, "nextIsDue" boolean)
+returns table (place bigint, "receiverSeq" bigint, "nextIsDue" boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -13,7 +13,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 declare
   places bigint[];
-  webhook_seqs bigint[];
+  receiver_seqs bigint[];
   -- The order keys of deliveries that ended. Null for any other delivery.
   ended text[];
   ended_at bigint;
@@ -37,21 +37,21 @@ begin
     from given g
     where d.id = any(array[g."deliveryId"]) and d.finished_at is null
       and (g."isAccepted" or (d.state = 'sending' and d.lease = g.token))
-    returning g.*, d.webhook_seq, d.order_key, d.attempt_count),
+    returning g.*, d.webhook_seq, d.receiver_seq, d.order_key, d.attempt_count),
   kept as (
     insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
       url, outcome, header_names_seq, header_values, failed_webhook_seq)
     select seq, attempt_count, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
       "headerValues", case when not "isAccepted" then webhook_seq end
     from moved)
-  select array_agg(m.ordinality), array_agg(m.webhook_seq),
+  select array_agg(m.ordinality), array_agg(m.receiver_seq),
     array_agg(case when m."finishedAt" is not null then m.order_key end), max(m."finishedAt")
-  into places, webhook_seqs, ended, ended_at from moved m;
+  into places, receiver_seqs, ended, ended_at from moved m;
   if cardinality(array_remove(ended, null)) > 0 then
     advanced := array(
       select agent_messaging.advance_orders(array_remove(ended, null), ended_at));
   end if;
   return query
-    select recorded.place, recorded.webhook_seq, coalesce(recorded.ended = any(advanced), false)
-    from unnest(places, webhook_seqs, ended) as recorded (place, webhook_seq, ended);
+    select recorded.place, recorded.receiver_seq, coalesce(recorded.ended = any(advanced), false)
+    from unnest(places, receiver_seqs, ended) as recorded (place, receiver_seq, ended);
 end $$;

@@ -107,12 +107,12 @@ begin
           or (select 1 from agent_messaging.deliveries o where o.order_key = d."orderKey"
             and o.order_key is not null and o.finished_at is null limit 1) is not null) as waits
       from heard e cross join lateral rows from (jsonb_to_recordset(e.deliveries) as (id text,
-          "webhookSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
+          "webhookSeq" bigint, "receiverSeq" bigint, "dueAt" bigint, lease bigint, "orderKey" text, body text))
         with ordinality as d),
     born as (
-      insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
+      insert into agent_messaging.deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
         attempt_count, due_at, lease, order_key, body, created_at)
-      select d.id, d.owner, d."webhookSeq", d.event_seq,
+      select d.id, d.owner, d."webhookSeq", coalesce(d."receiverSeq", d."webhookSeq"), d.event_seq,
         case when d.lease = 0 or d.waits then 'pending' else 'sending' end, 0, 0,
         case when d.waits then 9007199254740991 else d."dueAt" end,
         case when d.waits then 0 else d.lease end, d."orderKey", d.body,

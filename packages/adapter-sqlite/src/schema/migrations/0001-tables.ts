@@ -173,7 +173,8 @@ create table erasures (seq integer primary key, agent_id text not null unique) s
 
 -- The circuit is closed when circuit_until is null. A deleted webhook keeps its row without its
 -- secrets, because its deliveries refer to the row. A row with a message_id is a hook of that
--- message. Autoincrement uses no seq twice, because processes remember webhooks by their seq.
+-- message, and names its receiver: the row without a URL that all hooks of one project and origin
+-- share. The message_id of a receiver is empty. Autoincrement uses no seq twice, because processes remember webhooks by their seq.
 create table webhooks (
   seq integer primary key autoincrement,
   id text not null unique,
@@ -203,6 +204,7 @@ create table webhooks (
   reported_failing_since integer,
   message_id text,
   hook_name text,
+  receiver text,
   created_at integer not null,
   updated_at integer not null,
   is_deleted integer not null default 0
@@ -215,7 +217,7 @@ create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_un
 
 -- Hooks end with their message. The sweep then deletes their rows.
 create trigger messages_hooks after delete on messages when old.hook_version is not null begin
-  update webhooks set url = '', secret = '', header_names = null, headers = null, is_deleted = 1
+  update webhooks set url = '', secret = '', header_names = null, headers = null, receiver = null, is_deleted = 1
   where message_id = old.id;
 end;
 
@@ -279,6 +281,8 @@ create table deliveries (
   id text not null unique,
   project_id text not null,
   webhook_seq integer not null references webhooks,
+  -- The webhook, or the receiver of the hook.
+  receiver_seq integer not null,
   event_seq integer not null references events,
   state text not null,
   is_claimed integer not null,
@@ -297,7 +301,7 @@ create table deliveries (
   recovery_attempts integer,
   created_at integer not null
 ) strict;
-create index deliveries_due on deliveries (webhook_seq, attempt_count > 0, due_at) where due_at is not null;
+create index deliveries_due on deliveries (receiver_seq, attempt_count > 0, due_at) where due_at is not null;
 create index deliveries_project on deliveries (project_id);
 create index deliveries_webhook on deliveries (webhook_seq);
 create index deliveries_undelivered on deliveries (project_id) where state <> 'delivered';

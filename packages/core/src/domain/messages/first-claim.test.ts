@@ -17,6 +17,7 @@ it.each([
 const webhook = {
   id: 'w',
   projectId: 'p',
+  url: 'https://example.com',
   isPaused: false,
   status: { kind: 'enabled' },
   health: untried,

@@ -1,7 +1,7 @@
 import type { Instant } from '../values/instant.js'
 import { leaseEnd, type LeaseTerms } from '../webhooks/sending.js'
 import { untried } from '../webhooks/webhook-health.js'
-import type { Webhook } from '../webhooks/webhook.js'
+import { receiverIdOf, type Webhook } from '../webhooks/webhook.js'
 
 /**
  * Returns when the claim of a new message ends, or undefined if the message is queued. The message
@@ -25,13 +25,17 @@ export const NO_CLAIMS = { deliveries: [], skipped: [] } as const
  * that is disabled, paused or has an open circuit gets no claimed deliveries.
  */
 export function newDeliveryClaim(
-  webhook: Pick<Webhook, 'id' | 'projectId' | 'status' | 'isPaused' | 'health' | 'sending'>,
+  webhook: Pick<
+    Webhook,
+    'id' | 'projectId' | 'url' | 'hook' | 'status' | 'isPaused' | 'health' | 'sending'
+  >,
   claim: DeliveryClaim | undefined,
 ): NewClaim {
-  const { id, projectId, status, isPaused, health } = webhook
+  const { projectId, status, isPaused, health } = webhook
   const isReady = status.kind === 'enabled' && !isPaused && health.circuit.kind === 'closed'
   if (!claim || !isReady) return UNCLAIMED
-  if (claim.except.has(id)) return { skipped: id }
+  const receiverId = receiverIdOf(webhook)
+  if (claim.except.has(receiverId)) return { skipped: receiverId }
   if (claim.except.has(projectId)) return { skipped: projectId }
   return { until: leaseEnd(claim, webhook) }
 }

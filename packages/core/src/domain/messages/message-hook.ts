@@ -1,7 +1,8 @@
 import type { SettingsOf } from '../values/setting.js'
 import { EVENT_NAMES, type SubscribableEvent, type WebhookEvent } from '../webhooks/event.js'
 import { secretRule } from '../webhooks/signature.js'
-import { ownSettings, type Webhook } from '../webhooks/webhook.js'
+import { untried } from '../webhooks/webhook-health.js'
+import { ownSettings, receiverIdOf, type Webhook } from '../webhooks/webhook.js'
 
 /**
  * A receiver of the events of one message. The service sends deliveries for a hook as for a
@@ -64,6 +65,16 @@ export const MAX_HOOKS = 10
 /** Returns true if the hook, which belongs to the event's message, gets the event. */
 export const hookGets = ({ events }: Pick<Webhook, 'events'>, { name }: WebhookEvent): boolean =>
   events.some((one) => one === name)
+
+/**
+ * Returns the receiver that hooks with this hook's project and origin share. A store keeps it as a
+ * webhook of no message. Its health is that of each of its hooks, and their deliveries wait for it.
+ */
+export function sharedReceiver({ headers: _, ...hook }: HookOfMessage): HookOfMessage {
+  const secret = '' as Webhook['secret']
+  const id = receiverIdOf(hook)
+  return { ...hook, id, url: '', events: [], secret, health: untried, hook: { messageId: '' } }
+}
 
 type StoredHook = {
   readonly id: string

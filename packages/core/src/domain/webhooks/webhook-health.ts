@@ -166,7 +166,8 @@ export function decideWebhookHealth(
     failed.consecutiveFailures >= policy.openFailures && now - failingSince >= policy.openAfterMs
   const circuit = circuitAfterFailure(health.circuit, attempt, isSustained, policy, now, random)
   const next = { ...failed, circuit }
-  if (status.kind === 'disabled') return { health: next }
+  // Hooks share this health. Nobody could enable them again.
+  if (status.kind === 'disabled' || hook) return { health: next }
   const decision = isNewlyFailing(health, next, attempt)
     ? ({ health: { ...next, reportedFailingSince: failingSince }, report: 'failing' } as const)
     : { health: next }
@@ -201,7 +202,7 @@ const isFresh = (
 ): boolean =>
   (circuit.kind === 'closed' || probeUntil === undefined) &&
   consecutiveFailures === 0 &&
-  // Each message has its own hook, and nothing shows when a hook succeeded.
+  // Nothing shows when a hook succeeded.
   (hook !== undefined || (lastSuccessAt !== undefined && now - lastSuccessAt < FRESH_MS))
 
 /**

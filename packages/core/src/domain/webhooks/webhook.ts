@@ -51,6 +51,18 @@ export type Webhook = KeptSettings & {
   readonly updatedAt: Instant
 }
 
+/**
+ * The id of the receiver that has the circuit, the limits and the turn of a webhook's deliveries: the
+ * webhook itself, or what all hooks of one project and origin share.
+ */
+export const receiverIdOf = ({
+  id,
+  projectId,
+  url,
+  hook,
+}: Pick<Webhook, 'id' | 'projectId' | 'url' | 'hook'>): string =>
+  hook === undefined || hook.messageId === '' ? id : `hooks ${projectId} ${new URL(url).origin}`
+
 /** A webhook that was read. A change does not read the failure. */
 export type ReadWebhook = Webhook & { readonly lastFailure?: LastFailure }
 
