@@ -69,6 +69,27 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
     expect([queue.inFlight, queue.waiting]).toEqual([6, 9])
   })
+  it('let the hooks of one origin share a queue, and tell them apart', () => {
+    const { queue } = queueOf({ ...policy, maxInFlight: 12 })
+    const hooked = (id: string, path = id) => {
+      const one = claimed(id)
+      const url = `https://dead.example/${path}`
+      return { ...one, webhook: { ...one.webhook, url, hook: { messageId: id } } }
+    }
+    const ofHooks = ['h1', 'h2', 'h3', 'h4', 'h5'].map((id) => hooked(id))
+    for (const one of ofHooks) queue.add({ claimed: one, done: () => undefined })
+    add(queue, 2, 'a')
+    expect(webhooks(startAll(queue))).toEqual(['h1', 'a', 'h2', 'a'])
+    expect([...queue.limited]).toEqual(['hooks project https://dead.example'])
+    queue.updateWebhook(hooked('h3', 'moved').webhook)
+    expect(queue.drop('h4', 'other')).toEqual([])
+    expect(queue.drop('h4').map(({ claimed: { webhook } }) => webhook.id)).toEqual(['h4'])
+    const left = queue.drop('hooks project https://dead.example')
+    expect(left.map(({ claimed: { webhook } }) => webhook.url)).toEqual([
+      'https://dead.example/moved',
+      'https://dead.example/h5',
+    ])
+  })
   it('name the webhooks whose limit keeps a delivery waiting', () => {
     const { queue } = queueOf({ ...policy, maxInFlight: 12 })
     add(queue, 2, 'a')

@@ -329,3 +329,13 @@ describe('a circuit', () => {
     )
   })
 })
+
+it('hooks are neither reported nor disabled, because they share a health', () => {
+  const attempt = { outcome: unreachable, failures: 1, failingSince: 1, pauses: false }
+  const hook = { messageId: 'm' }
+  const health = failed(40, { failingSince: NOW - 6 * DAY })
+  const owner = { ...enabled, disableOnGone: true, health, hook }
+  const decision = decideWebhookHealth(owner, { ...attempt, isReport: false }, policy, NOW, 0)
+  expect(Object.keys(decision ?? {})).toEqual(['health'])
+  expect(decision?.health.circuit).toEqual({ kind: 'open', until: NOW + 5_000, trips: 1 })
+})

@@ -1,7 +1,8 @@
-import { expect } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Agent, EventName, Message } from '@org/agent-messaging-core'
-import type { HookOfMessage, Outgoing } from '@org/agent-messaging-core/storage'
+import { receiverIdOf, type HookOfMessage, type Outgoing } from '@org/agent-messaging-core/storage'
 import { aHook, anEvent, newMessage, PROJECT_ID } from '../../builders.js'
+import { refused } from '../../fakes/fake-sender.js'
 import {
   CLAIM_ALL,
   heldBy,
@@ -276,6 +277,115 @@ export function messageHooksSuite(it: StorageTest): void {
     const again = aHook(message)
     expect(await set(storage, message, again)).toBe('set')
     expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([kept, again])
+  })
+
+  describe('of one origin', () => {
+    const DEAD = { ordering: 'none', events: ['message.responded'] } as const
+    const receiverOf = (path: string) => `https://dead.example/${path}`
+
+    /** Ten answered messages whose hooks name one origin, and a webhook that gets their events too. */
+    async function manyHooks(storage: UnwrappedStorage, scene: Scene) {
+      const agent = await scene.agent()
+      const webhook = await scene.webhook({ events: ['message.responded'] })
+      const hooks: HookOfMessage[] = []
+      for (let n = 0; n < 10; n++) {
+        const run = await scene.run(agent, { sessionId: `s${n}` })
+        const hook = aHook(run.message, { ...DEAD, url: receiverOf(`${n}`) })
+        expect(await set(storage, run.message, hook)).toBe('set')
+        hooks.push(hook)
+        const at = NOW + n
+        await scene.answer(run, at, scene.outgoing(responded(run.message, at)))
+      }
+      return { agent, webhook, hooks, receiverId: receiverIdOf(hooks[0] as HookOfMessage) }
+    }
+
+    const responded = ({ id: messageId, agentId, projectId, sessionId }: Message, at: number) =>
+      anEvent(
+        { id: agentId, projectId },
+        { name: 'message.responded', messageId, agentId, sessionId, createdAt: at },
+      )
+    const terms = { now: NOW + SECOND, until: NOW + LEASE_MS }
+    const idsOf = (claimed: readonly { readonly webhook: { readonly id: string } }[]) =>
+      claimed.map(({ webhook }) => webhook.id).toSorted()
+
+    it('G4: share one turn beside a live webhook, the oldest first', async ({ storage, scene }) => {
+      const { webhook, hooks, receiverId } = await manyHooks(storage, scene)
+      const ids = hooks.map(({ id }) => id)
+      const claim = (query: object) => storage.deliveries.claim({ ...CLAIM_ALL, ...terms, ...query })
+      const first = await claim({ perWebhook: 2 })
+      expect(idsOf(first)).toEqual([...ids.slice(0, 2), webhook.id, webhook.id].toSorted())
+      const own = first.find(({ webhook: { id } }) => id === ids[1])
+      expect(own?.webhook).toEqual(hooks[1])
+      const rooms = new Map([[receiverId, 1]])
+      const query = { ...CLAIM_ALL, ...terms, perWebhook: 2, rooms }
+      const { deliveries, skipped } = await storage.deliveries.claimDue(query)
+      expect(idsOf(deliveries)).toEqual([ids[2], webhook.id, webhook.id].toSorted())
+      expect(skipped).toEqual([receiverId])
+      const others = await claim({ except: new Set([receiverId]) })
+      expect(others.map(({ webhook: { id } }) => id)).toEqual(Array(6).fill(webhook.id))
+      expect(idsOf(await claim({}))).toEqual(ids.slice(3).toSorted())
+      expect(await claim({})).toEqual([])
+    })
+
+    it('share one circuit, and one probe', async ({ storage, scene }) => {
+      const { agent, webhook, hooks } = await manyHooks(storage, scene)
+      const ids = hooks.map(({ id }) => id)
+      const claim = (now: number) =>
+        storage.deliveries.claim({ ...CLAIM_ALL, perWebhook: 1, now, until: now + LEASE_MS })
+      const [dead] = (await claim(NOW + SECOND)).filter(({ webhook: { id } }) => id === ids[0])
+      if (!dead) throw new Error('no delivery of the first hook')
+      const until = NOW + 2 * SECOND
+      const recorded = await storage.deliveries.recordAttempt({
+        ...{ deliveryId: dead.delivery.id, token: dead.lease.token },
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+        state: { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
+        decideHealth: ({ health, updatedAt }) => ({
+          change: {
+            health: { ...health, circuit: { kind: 'open', until, trips: 1 } },
+            updatedAt,
+          },
+        }),
+      })
+      expect(recorded).toMatchObject({
+        webhook: { after: { id: receiverIdOf(dead.webhook), hook: { messageId: '' } } },
+      })
+      expect((await storage.deliveries.backlog(NOW)).openCircuits).toBe(1)
+      expect(idsOf(await claim(until - 1))).toEqual([webhook.id])
+      const run = await scene.run(agent, { sessionId: 'later' })
+      const later = aHook(run.message, { ...DEAD, url: receiverOf('later') })
+      await set(storage, run.message, later)
+      const settled = await scene.answer(
+        run,
+        NOW,
+        scene.outgoing(responded(run.message, NOW), {
+          until: NOW + LEASE_MS,
+          except: new Set<string>(),
+        }),
+      )
+      if (settled.kind !== 'recorded') throw new Error('the answer was not recorded')
+      expect(idsOf(settled.deliveries)).toEqual([webhook.id])
+      // The delivery of the later hook has been due for the longest.
+      const probe = (await claim(until)).find(({ webhook: { id } }) => id !== webhook.id)
+      expect(probe?.webhook).toMatchObject({
+        id: later.id,
+        health: { circuit: { kind: 'open', until: until + LEASE_MS } },
+      })
+      expect(idsOf(await claim(until + 1))).toEqual([webhook.id])
+      if (!probe) throw new Error('no probe')
+      const claims = [
+        { deliveryId: probe.delivery.id, token: probe.lease.token, isProbe: true },
+      ] as const
+      expect(await storage.deliveries.release(claims, until + 2)).toBe(1)
+      // Another delivery has been due for longer now.
+      expect(await claim(until + 2)).toHaveLength(2)
+    })
+
+    it('have a receiver that no list shows', async ({ storage, scene }) => {
+      const { webhook, receiverId } = await manyHooks(storage, scene)
+      const { data } = await storage.webhooks.list(PROJECT_ID, { limit: 10 })
+      expect(data.map(({ id }) => id)).toEqual([webhook.id])
+      expect(await storage.webhooks.get(PROJECT_ID, receiverId)).toBeUndefined()
+    })
   })
 
   it('end with their message', async ({ storage, scene }) => {
