@@ -252,7 +252,15 @@ const bornOf = ({ projectId, webhooks, eventSeq, event, body, now }) =>
   webhooks.map(({ seq: webhookSeq, url }) => {
     const id = ids.next()
     const until = now + LEASE_MS
-    const inserted = sql.insertDelivery.run(id, projectId, webhookSeq, webhookSeq, eventSeq, until, now)
+    const inserted = sql.insertDelivery.run(
+      id,
+      projectId,
+      webhookSeq,
+      webhookSeq,
+      eventSeq,
+      until,
+      now,
+    )
     return { seq: inserted.lastInsertRowid, id, lease: 1, event, body, url }
   })
 

@@ -59,8 +59,7 @@ const insertReceiver = sql<WebhookColumns>(
 
 function* addReceiver(hook: HookOfMessage): Operation<void> {
   const receiver = sharedReceiver(hook)
-  if (!(yield* one(receiverExists, receiver)))
-    yield* run(insertReceiver, webhookColumns(receiver))
+  if (!(yield* one(receiverExists, receiver))) yield* run(insertReceiver, webhookColumns(receiver))
 }
 
 /** Stores a new hook. Its message has the first `hook_version`. */

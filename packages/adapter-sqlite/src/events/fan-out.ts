@@ -181,7 +181,17 @@ function insertsOf(db: Database) {
     },
     delivery: (
       { projectId, createdAt }: WebhookEvent,
-      { id, webhookSeq, receiverSeq = webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey, body }: Inserted,
+      {
+        id,
+        webhookSeq,
+        receiverSeq = webhookSeq,
+        eventSeq,
+        isClaimed,
+        dueAt,
+        lease,
+        orderKey,
+        body,
+      }: Inserted,
     ) =>
       void insertDelivery.run(
         id,

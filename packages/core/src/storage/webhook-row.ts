@@ -3,7 +3,12 @@ import type { Sealed } from '../domain/values/sealed.js'
 import type { SendingSettings } from '../domain/webhooks/sending.js'
 import type { WebhookFilter } from '../domain/webhooks/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhooks/webhook-health.js'
-import { ownSettings, receiverIdOf, type ClearableName, type Webhook } from '../domain/webhooks/webhook.js'
+import {
+  ownSettings,
+  receiverIdOf,
+  type ClearableName,
+  type Webhook,
+} from '../domain/webhooks/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */

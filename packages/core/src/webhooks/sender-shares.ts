@@ -44,7 +44,8 @@ export class SenderShares {
     this.#start()
     const timeoutMs = webhook.sending?.timeoutMs ?? this.#platform.policy.deliver.deadlineMs
     if (!this.#isReady(timeoutMs)) return undefined
-    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency, receiverIdOf(webhook))
+    const slots =
+      concurrency === undefined ? Infinity : this.#slots(concurrency, receiverIdOf(webhook))
     if (slots === 0) return undefined
     const rate = (requestsPerSecond ?? Infinity) / this.#members.length
     return {

@@ -196,8 +196,8 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       .map((id): [string, number] => {
         const open = this.#rows().filter(
           ({ delivery }) =>
-            receiverIdIn(this.#memory, delivery.webhookId) ===
-              receiverIdIn(this.#memory, id) && isOpen(delivery.state),
+            receiverIdIn(this.#memory, delivery.webhookId) === receiverIdIn(this.#memory, id) &&
+            isOpen(delivery.state),
         )
         return [id, Math.min(most, open.length)]
       })

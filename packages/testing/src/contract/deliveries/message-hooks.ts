@@ -311,7 +311,8 @@ export function messageHooksSuite(it: StorageTest): void {
     it('G4: share one turn beside a live webhook, the oldest first', async ({ storage, scene }) => {
       const { webhook, hooks, receiverId } = await manyHooks(storage, scene)
       const ids = hooks.map(({ id }) => id)
-      const claim = (query: object) => storage.deliveries.claim({ ...CLAIM_ALL, ...terms, ...query })
+      const claim = (query: object) =>
+        storage.deliveries.claim({ ...CLAIM_ALL, ...terms, ...query })
       const first = await claim({ perWebhook: 2 })
       expect(idsOf(first)).toEqual([...ids.slice(0, 2), webhook.id, webhook.id].toSorted())
       const own = first.find(({ webhook: { id } }) => id === ids[1])
