@@ -74,6 +74,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
       expect(await page.title()).toBe('Webhooks · Acme Cloud')
       expect(await page.locator('header nav a').allTextContents()).toEqual([
         'Webhooks',
+        'Events',
         'Deliveries',
       ])
       await page.getByLabel('URL', { exact: true }).fill('https://hooks.customer.example/in')
