@@ -2244,6 +2244,21 @@ export interface components {
        * @default false
        */
       readonly tryFirst?: boolean | null
+      readonly events?: components['schemas']['NewReplay'] | null
+    }
+    readonly NewReplay: {
+      readonly webhookIds: readonly string[]
+      readonly types?: readonly string[] | null
+      /**
+       * Format: date-time
+       * @description Inclusive.
+       */
+      readonly createdAfter: string
+      /**
+       * Format: date-time
+       * @description Exclusive.
+       */
+      readonly createdBefore?: string | null
     }
     readonly Recovery: {
       /** Format: uuid */
@@ -2302,6 +2317,9 @@ export interface components {
         | 'INPUT_EXPIRED'
         | 'INPUT_WITHDRAWN'
         | 'INPUT_MISMATCH'
+      /** @description Of events of the log, sent again. */
+      readonly webhookIds?: readonly string[]
+      readonly types?: readonly string[]
       /** Format: date-time */
       readonly createdAfter?: string
       /** Format: date-time */

@@ -188,7 +188,12 @@ const CHECKS: Grouped = {
     skip: DELIVERY,
   },
   recoveries: {
-    start: { ...PROJECT, filter: optional(object), tryFirst: optional(boolean) },
+    start: {
+      ...PROJECT,
+      filter: optional(object),
+      events: optional(object),
+      tryFirst: optional(boolean),
+    },
     cancel: RECOVERY,
     continue: RECOVERY,
     get: RECOVERY,

@@ -139,8 +139,10 @@ export { eventSummaries, sampleEvent } from './domain/webhooks/event-samples.js'
 export {
   RECOVERY_FAILURES,
   recoverySettings,
+  replaySettings,
   retrySettings,
   type RecoverySettings,
+  type ReplaySettings,
   type RetrySettings,
 } from './domain/webhooks/recovery.js'
 export { sendingSettings } from './domain/webhooks/sending.js'

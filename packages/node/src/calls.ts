@@ -12,6 +12,7 @@ import {
   eventTypeSettings,
   apiKeySettings,
   recoverySettings,
+  replaySettings,
   retrySettings,
   shownAgent,
   shownCreatedAgent,
@@ -269,7 +270,12 @@ export const CALLS = {
   },
   recoveries: {
     start: {
-      fields: { ...actor, tryFirst: true, filter: fieldsOf(recoverySettings) },
+      fields: {
+        ...actor,
+        tryFirst: true,
+        filter: fieldsOf(recoverySettings),
+        events: fieldsOf(replaySettings),
+      },
       shown: shownRecovery,
     },
     cancel: { fields: { ...recovery, ...actor }, shown: shownRecovery },

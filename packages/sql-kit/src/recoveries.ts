@@ -26,6 +26,7 @@ import { atMost, type Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { pagesOf, countIn, lockProject, type OfProject } from './pages.js'
 import { redeliver } from './redelivery.js'
+import { replayPage } from './replay.js'
 import { retriedCounts, retryPage } from './retried-messages.js'
 
 type Ref = OfProject & { readonly id: string }
@@ -215,18 +216,25 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     const decided = yield* one(countedRecovery, ref)
     return decided && toRecovery(decided)
   }),
-  advance: write(function* ({ limit, now }) {
+  advance: write(function* (step) {
+    const { limit, now } = step
     const row = yield* one(next, { now })
     if (!row) return undefined
     const recovery = toRecoveryTask(row)
     const { id, projectId, filter, cursor, createdAt } = recovery
-    const { webhookId, agentId } = filter
+    const { webhookId, agentId, webhookIds } = filter
     if (agentId !== undefined) {
       const { waits, ...retried } = yield* retryPage(recovery, row.seq, { limit, now })
       const task = { id, projectId, filter, createdAt, ...retried }
       return yield* save(task, waits ? now + RETRY_PAUSE_MS : now)
     }
-    if (webhookId !== undefined && !(yield* one(webhook, { webhookId }))) {
+    const replayed = webhookIds && (yield* replayPage(recovery, webhookIds, row.seq, step))
+    if (replayed) {
+      const page = recoveryAfterPage(recovery, { ...replayed, matched: replayed.count })
+      return yield* save({ id, projectId, filter, createdAt, ...page }, now)
+    }
+    const isGone = webhookId !== undefined && !(yield* one(webhook, { webhookId }))
+    if (webhookIds || isGone) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return yield* save({ ...recovery, state }, now)
     }

@@ -18,6 +18,36 @@ async function openExhausted() {
   return { ...scene, webhook }
 }
 
+it('a recovery sends stored events of a type to a new webhook', async () => {
+  const { ask, clock } = await openScene()
+  const publish = (type: string) => ask('POST', '/v1/events', { body: { type, data: {} } })
+  for (const type of ['order.paid', 'order.lost', 'order.paid']) await publish(type)
+  const webhook = await ask('POST', '/v1/webhooks', {
+    body: { url: 'https://example.com/hook', events: ['order.*'] },
+  })
+  const chosen = {
+    webhookIds: [webhook.json.id],
+    types: ['order.paid'],
+    createdAfter: '2029-01-01T00:00:00Z',
+  }
+  const start = (body: object) => ask('POST', '/v1/recoveries', { body })
+  const wrong = [
+    { events: { ...chosen, createdBefore: '2028-01-01T00:00:00Z' } },
+    { events: { ...chosen, webhookIds: [] } },
+    { events: chosen, status: 'failed' },
+    { events: { webhookIds: chosen.webhookIds } },
+  ]
+  for (const body of wrong) expect((await start(body)).status).toBe(400)
+  expect((await start({ events: { ...chosen, webhookIds: [UNKNOWN_ID] } })).status).toBe(404)
+  const started = await start({ events: chosen })
+  expect([started.status, started.json.filter.types]).toEqual([202, ['order.paid']])
+  for (let n = 0; n < 3; n++) await clock.advance(1_000)
+  const { json } = await ask('GET', `/v1/recoveries/${started.json.id}`)
+  expect(json).toMatchObject({ matched: 2, redelivered: 2 })
+  const { data } = (await ask('GET', '/v1/deliveries')).json
+  expect(data.map(({ event }: { event: string }) => event)).toEqual(['order.paid', 'order.paid'])
+})
+
 describe('POST /v1/recoveries', () => {
   it('starts a recovery, whose progress can be read', async () => {
     const { ask, clock, sender, webhook } = await openExhausted()

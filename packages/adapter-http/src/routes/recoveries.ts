@@ -2,13 +2,15 @@ import { given } from '@org/agent-messaging-core/runtime'
 import {
   RECOVERY_FAILURES,
   recoverySettings,
+  replaySettings,
   retrySettings,
   shownRecovery,
+  type ReplaySettings,
   type RetrySettings,
 } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { requestFields } from '../described.js'
+import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, byActor, refIn } from '../path-id.js'
@@ -20,6 +22,16 @@ import { recoveryFilter } from './deliveries.js'
 
 const responseClassSchema = z.enum(recoverySettings.lastAnswer.enum).meta({ id: 'ResponseClass' })
 
+const replayFields = requestFields<ReplaySettings>(replaySettings)
+const newReplay = fieldsOf(
+  nullAsAbsent({
+    ...replayFields,
+    webhookIds: listField(replaySettings.webhookIds, uuid),
+    types: listField(replaySettings.types, z.string()).optional(),
+  }),
+  'must be an object',
+).meta({ id: 'NewReplay' })
+
 const newRecovery = fieldsOf(
   nullAsAbsent({
     ...recoveryFilter,
@@ -29,6 +41,9 @@ const newRecovery = fieldsOf(
       .optional()
       .describe('Sends one delivery first, and pauses if it is not accepted.')
       .meta({ default: false }),
+    events: newReplay
+      .optional()
+      .describe('Sends events of the log as new deliveries instead. No other field can be given.'),
   }),
 ).meta({
   id: 'NewRecovery',
@@ -59,6 +74,8 @@ const recoverySchema = z
         lastAnswer: responseClassSchema.optional(),
         agentId: uuid.optional().describe('Of a retry of failed messages.'),
         errorCode: errorCode.optional(),
+        webhookIds: z.array(uuid).optional().describe('Of events of the log, sent again.'),
+        types: z.array(z.string()).optional(),
         createdAfter: at.optional(),
         createdBefore: at,
       })
@@ -96,18 +113,19 @@ export const recoveryRoutes = (d: HttpDeps) => {
           description:
             'Starts a task of the server and answers at once. The task covers the deliveries that exist ' +
             'now: exhausted ones unless `status` says otherwise, of all webhooks unless `webhookId` ' +
-            'names one.',
+            'names one. With `events`, the task makes new deliveries of stored events for the chosen ' +
+            'webhooks.',
           body: newRecovery,
           isBodyOptional: true,
           refusals: ['webhook_not_found', 'too_many_recoveries'],
           answer: shown('The recovery', recoverySchema, shownRecovery, 202),
         },
-        (c, { tryFirst, ...filter }) =>
+        (c, { tryFirst, events, ...filter }) =>
           recoveries.start(
             byActor(c, {
               projectId: c.get('projectId'),
               filter: given(filter),
-              ...given({ tryFirst }),
+              ...given({ tryFirst, events }),
             }),
           ),
       ),

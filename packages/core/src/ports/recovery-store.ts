@@ -50,8 +50,12 @@ export interface RecoveryStore {
    * the oldest first and each at most once. While the agent does not run, or the sessions of all that
    * are left are full, the recovery has its next turn after `RETRY_PAUSE_MS`. Fails a recovery whose
    * agent is deleted. `countedAs` says where a message counts.
+   *
+   * A recovery with `webhookIds` reads up to `limit` events of the log, the oldest first. It makes a
+   * delivery for each of the webhooks, as `isReplayed` says, which waits for no other. Fails if all
+   * of the webhooks are deleted.
    */
-  advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
+  advance(step: RecoveryStep): Stored<RecoveryTask | undefined>
   /**
    * Cancels up to `limit` recoveries that were paused before `pausedBefore`. Stores the counts of up
    * to `limit` recoveries that do not run and have no open delivery, and ends them as
@@ -63,6 +67,15 @@ export interface RecoveryStore {
    * Deletes settled recoveries, and rows that only their counts needed. Returns the number of rows.
    */
   purge(purge: Purge): Stored<number>
+}
+
+export type RecoveryStep = {
+  readonly limit: number
+  readonly now: Instant
+  /** The id of a new delivery for an event of the log. */
+  readonly nextDeliveryId: () => string
+  /** The address of the service, for thin bodies. */
+  readonly serviceUrl?: string
 }
 
 export type Settlement = {
@@ -94,4 +107,8 @@ export type RecoveryFilter = Omit<DeliveryFilter, 'projectId' | 'status' | 'crea
     readonly agentId?: string
     /** Only messages that failed with this error. */
     readonly errorCode?: RunError['code']
+    /** Sends events of the log to these webhooks instead. */
+    readonly webhookIds?: readonly string[]
+    /** Only events with these names, or of these groups. */
+    readonly types?: readonly string[] | undefined
   }

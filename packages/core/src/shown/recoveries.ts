@@ -17,7 +17,7 @@ export type ShownRecovery = Omit<
   /** Present if the status is `failed`. */
   readonly failure?: RecoveryFailure
   readonly filter: Omit<RecoverySettings, 'status' | 'createdAfter' | 'createdBefore'> &
-    Pick<RecoveryFilter, 'status' | 'agentId' | 'errorCode'> & {
+    Pick<RecoveryFilter, 'status' | 'agentId' | 'errorCode' | 'webhookIds' | 'types'> & {
       readonly createdAfter?: string | undefined
       readonly createdBefore: string
     }

@@ -116,8 +116,11 @@ export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
 export {
   countedAs,
   decidedRecovery,
+  isReplayed,
   recoveryAfterPage,
   recoveryState,
+  replayedEvent,
+  type ReplayedRow,
   RETRY_PAUSE_MS,
   triedState,
   tryPage,
@@ -250,7 +253,12 @@ export type {
 } from '../ports/message-store.js'
 export type { EventTypeStore } from '../ports/event-type-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
-export type { RecoveryStore, RecoveryTask, Settlement } from '../ports/recovery-store.js'
+export type {
+  RecoveryStep,
+  RecoveryStore,
+  RecoveryTask,
+  Settlement,
+} from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, HostTransaction, Storage, TakenOver } from '../ports/storage.js'
 export {

@@ -1,14 +1,17 @@
 import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
-import { broken } from '../domain/values/input-rules.js'
+import { broken, type Rule } from '../domain/values/input-rules.js'
 import { ofPage, type ListInput } from '../domain/values/page-rules.js'
-import { rulesOf } from '../domain/values/setting.js'
+import { given } from '../domain/values/given.js'
+import { newRulesOf, rulesOf } from '../domain/values/setting.js'
 import {
   NOTHING_SENT,
   recoverySettings,
+  replaySettings,
   type RecoveryDecision,
   type RecoverySettings,
+  type ReplaySettings,
 } from '../domain/webhooks/recovery.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
@@ -21,6 +24,8 @@ export type StartRecoveryInput = ByActor & {
   readonly projectId: string
   /** Exhausted deliveries of all webhooks if absent. */
   readonly filter?: RecoverySettings
+  /** Sends events of the log instead, as new deliveries. */
+  readonly events?: ReplaySettings | undefined
   /** Sends one delivery first. If it is not accepted, the recovery pauses. Default: false. */
   readonly tryFirst?: boolean
 }
@@ -33,10 +38,23 @@ const MOST_RUNNING = 20
 
 export const startRecovery =
   (d: Changing & Needs<'recoveryRunner'>) =>
-  ({ projectId, filter = {}, tryFirst = false, actor }: StartRecoveryInput) =>
+  ({ projectId, filter = {}, events, tryFirst = false, actor }: StartRecoveryInput) =>
     safeTry(async function* () {
-      const problem = broken(rulesOf(recoverySettings, filter))
+      const isMixed = tryFirst || Object.keys(given(filter)).length > 0
+      const rules = events ? replayRules(events, isMixed) : rulesOf(recoverySettings, filter)
+      const problem = broken(rules)
       if (problem) return problem
+      if (events) {
+        const { createdBefore = Infinity, webhookIds, ...chosen } = events
+        for (const webhookId of webhookIds) yield* getWebhook(d)({ projectId, webhookId })
+        return yield* createRecovery(d, {
+          projectId,
+          actor,
+          filter: { ...chosen, webhookIds: [...new Set(webhookIds)], status: 'pending' },
+          createdBefore,
+          tryFirst,
+        })
+      }
       const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
       if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
       return yield* createRecovery(d, {
@@ -47,6 +65,18 @@ export const startRecovery =
         tryFirst,
       })
     })
+
+function replayRules(events: ReplaySettings, isMixed: boolean): Record<string, Rule> {
+  const rules = newRulesOf(replaySettings, events, 'events.')
+  const { createdAfter, createdBefore = Infinity } = events
+  return {
+    ...rules,
+    ...(createdAfter >= createdBefore && {
+      'events.createdBefore': 'must be after events.createdAfter',
+    }),
+    ...(isMixed && { events: 'must be the only field' }),
+  }
+}
 
 type NewRecovery = ByActor &
   Required<Pick<StartRecoveryInput, 'projectId' | 'tryFirst'>> & {

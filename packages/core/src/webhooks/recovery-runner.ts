@@ -1,7 +1,7 @@
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
 import { reportUnavailable, valueOr } from '../pacing/report-unavailable.js'
-import type { Recovery, RecoveryTask } from '../ports/recovery-store.js'
+import type { Recovery, RecoveryStep, RecoveryTask } from '../ports/recovery-store.js'
 import type { DeliverySender } from './delivery-sender.js'
 import { chain, type Chained } from '../pacing/chain.js'
 
@@ -32,7 +32,10 @@ const MOST_PAGES = 10
 const MOST_SETTLED = 20
 
 export function createRecoveryRunner(
-  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy' | 'stopping'>,
+  d: Pick<
+    Platform,
+    'storage' | 'clock' | 'ids' | 'telemetry' | 'policy' | 'publicUrl' | 'stopping'
+  >,
   deliverySender: Pick<DeliverySender, 'wake'>,
 ): RecoveryRunner {
   let wakeAgent: (agentId: string) => void = () => undefined
@@ -43,7 +46,7 @@ export function createRecoveryRunner(
   const loop = createLoop(d, 'recoveries', intervalMs, tick)
 
   const advance = (): Chained<RecoveryTask | undefined> =>
-    chain(d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() })).map((recovery) => {
+    chain(d.storage.recoveries.advance(stepOf(d))).map((recovery) => {
       const agentId = recovery?.filter.agentId
       if (agentId !== undefined) wakeAgent(agentId)
       else if (recovery) deliverySender.wake()
@@ -99,5 +102,19 @@ export function createRecoveryRunner(
     tick,
     start: loop.start,
     stop: loop.stop,
+  }
+}
+
+function stepOf({
+  clock,
+  ids,
+  publicUrl,
+}: Pick<Platform, 'clock' | 'ids' | 'publicUrl'>): RecoveryStep {
+  const serviceUrl = publicUrl?.()
+  return {
+    limit: PAGE,
+    now: clock.now(),
+    nextDeliveryId: () => ids.next(),
+    ...(serviceUrl !== undefined && { serviceUrl }),
   }
 }

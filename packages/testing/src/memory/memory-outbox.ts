@@ -71,6 +71,24 @@ export function publishOne(
   return row
 }
 
+type Replayed = {
+  readonly event: WebhookEvent
+  readonly webhook: Webhook
+  readonly deliveryId: string
+  readonly recoveryId: string
+  readonly now: Instant
+}
+
+/** Makes a delivery of a stored event, which counts for the recovery. */
+export function replayOne(memory: Memory, one: Replayed): void {
+  const { event, webhook, deliveryId, recoveryId, now } = one
+  const state: DeliveryState = { kind: 'pending', nextAttemptAt: now, step: 0 }
+  const row = newDelivery(deliveryId, webhook, event, state)
+  row.delivery = { ...row.delivery, createdAt: now }
+  row.recovery = { id: recoveryId, attempts: 0 }
+  memory.deliveries.set(deliveryId, row)
+}
+
 const isSubscribed = ({ projectId, events, filter, hook }: Webhook, event: WebhookEvent): boolean =>
   projectId === event.projectId &&
   (hook === undefined || hook.messageId === event.messageId) &&

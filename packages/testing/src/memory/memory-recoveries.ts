@@ -3,12 +3,15 @@ import { changedAt } from '@org/agent-messaging-core/host'
 import {
   countedAs,
   decidedRecovery,
+  isReplayed,
   recoveryAfterPage,
   recoveryState,
+  replayedEvent,
   RETRY_PAUSE_MS,
   triedState,
   type RecoveryCounts,
   type RecoveryDecision,
+  type RecoveryStep,
   type RecoveryStore,
   type RecoveryTask,
   type PageOf,
@@ -21,6 +24,8 @@ import { finishedAt, isOpen } from './memory-delivery-rows.js'
 import type { MemoryMessages } from './memory-messages.js'
 import { ofProject, type Immediate, type Memory, type RecoveryRow } from './memory.js'
 import { recorded } from './memory-audit.js'
+import { positionOf } from './memory-event-log.js'
+import { replayOne } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 
 export class MemoryRecoveries implements Immediate<RecoveryStore> {
@@ -74,12 +79,19 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
   }
 
   /** The rows are in the order of their turns: `#save` moves a row to the end. */
-  advance({ limit, now }: { limit: number; now: Instant }): RecoveryTask | undefined {
+  advance(step: RecoveryStep): RecoveryTask | undefined {
+    const { limit, now } = step
     const row = this.#running().find((one) => this.#hasTurn(one, now))
     if (!row) return undefined
     const { id, projectId, filter, cursor, createdAt } = row.task
     if (filter.agentId !== undefined) return this.#retryPage(row, filter.agentId, { limit, now })
-    if (filter.webhookId !== undefined && !this.#memory.webhooks.has(filter.webhookId)) {
+    const replayed = filter.webhookIds && this.#replayPage(row.task, filter.webhookIds, step)
+    if (replayed) {
+      const progress = recoveryAfterPage(row.task, { ...replayed, matched: replayed.count })
+      return this.#save(row, { id, projectId, filter, createdAt, ...progress }, now)
+    }
+    const isGone = filter.webhookId !== undefined && !this.#memory.webhooks.has(filter.webhookId)
+    if (filter.webhookIds || isGone) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
       return this.#save(row, { ...row.task, state }, now)
     }
@@ -123,6 +135,42 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
 
   #running(): RecoveryRow[] {
     return this.#rows().filter((row) => isSearching(row) && row.task.state.kind !== 'paused')
+  }
+
+  /** Returns undefined if the webhooks are deleted. */
+  #replayPage(
+    { id, projectId, filter, cursor = '0' }: RecoveryTask,
+    webhookIds: readonly string[],
+    { limit, now, nextDeliveryId, serviceUrl }: RecoveryStep,
+  ): { count: number; nextCursor: string | null } | undefined {
+    const webhooks = webhookIds.flatMap((one) => this.#memory.webhooks.get(one) ?? [])
+    if (webhooks.length === 0) return undefined
+    const { types, createdAfter = 0, createdBefore } = filter
+    const after = Number(cursor)
+    const found = [...this.#memory.events.values()]
+      .map((event) => ({ event, position: positionOf(this.#memory, event) }))
+      .filter(
+        ({ event, position }) =>
+          event.projectId === projectId &&
+          position > after &&
+          event.createdAt >= createdAfter &&
+          event.createdAt < createdBefore,
+      )
+      .sort((a, b) => a.position - b.position)
+      .slice(0, limit)
+    const pairs = found.flatMap(({ event: { agentId = null, sessionId = null, ...stored } }) => {
+      const event = replayedEvent(
+        { ...stored, agentId, sessionId },
+        { projectId, ...(serviceUrl !== undefined && { serviceUrl }) },
+      )
+      return webhooks
+        .filter((webhook) => isReplayed(webhook, types, event))
+        .map((webhook) => ({ webhook, event }))
+    })
+    for (const { webhook, event } of pairs)
+      replayOne(this.#memory, { event, webhook, deliveryId: nextDeliveryId(), recoveryId: id, now })
+    const last = found.length === limit ? found.at(-1)?.position : undefined
+    return { count: pairs.length, nextCursor: last === undefined ? null : String(last) }
   }
 
   /** Does the page as the SQL stores do. */

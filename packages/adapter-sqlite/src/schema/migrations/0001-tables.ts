@@ -285,7 +285,7 @@ create table deliveries (
   receiver_seq integer not null,
   event_seq integer not null references events,
   state text not null,
-  is_claimed integer not null,
+  is_claimed integer not null default 0,
   step integer not null,
   attempt_count integer not null,
   due_at integer,

@@ -3,7 +3,18 @@ import { RUN_ERROR_CODES, type RunError } from '../messages/run.js'
 import type { Instant } from '../values/instant.js'
 import type { SettingsOf } from '../values/setting.js'
 import { DELIVERY_STATUSES, type DeliveryFilterStatus } from './delivery.js'
-import { EVENT_TYPE_PATTERN, eventNameRule, MAX_EVENT_TYPE } from './event-name.js'
+import type { WebhookEvent } from './event.js'
+import {
+  EVENT_TYPE_PATTERN,
+  eventNameRule,
+  isPublished,
+  MAX_EVENT_TYPE,
+  subscribesTo,
+  SUBSCRIPTION_PATTERN,
+  subscriptionRule,
+} from './event-name.js'
+import type { Webhook } from './webhook.js'
+import { matchesFilter } from './webhook-filter.js'
 
 /** Chooses the deliveries that a recovery sends again. */
 export type RecoverySettings = {
@@ -52,6 +63,79 @@ export const recoverySettings = {
     description: 'The status class of the last answer. `none`: the receiver was not reached.',
   },
 } as const satisfies SettingsOf<RecoverySettings>
+
+/** Chooses the stored events that a recovery sends to webhooks. */
+export type ReplaySettings = {
+  /** Each gets the events that it subscribes to, and that match its filter. */
+  readonly webhookIds: readonly string[]
+  /** Only events with these names, or of these groups. */
+  readonly types?: readonly string[] | undefined
+  /** Only events that were created at this time or later. */
+  readonly createdAfter: Instant
+  /** Only events that were created before this time. */
+  readonly createdBefore?: Instant | undefined
+}
+export const replaySettings = {
+  webhookIds: {
+    type: 'array',
+    required: true,
+    minItems: 1,
+    maxItems: 10,
+    items: { type: 'string', format: 'uuid' },
+    description: 'Each gets the events that it subscribes to, and that match its filter.',
+  },
+  types: {
+    type: 'array',
+    minItems: 1,
+    maxItems: 100,
+    items: {
+      type: 'string',
+      rule: subscriptionRule,
+      pattern: SUBSCRIPTION_PATTERN,
+      maxLength: MAX_EVENT_TYPE,
+    },
+    description: 'Names, or groups such as `order.*`. Absent: all events.',
+  },
+  createdAfter: { ...recoverySettings.createdAfter, required: true },
+  createdBefore: recoverySettings.createdBefore,
+} as const satisfies SettingsOf<ReplaySettings>
+
+/** A row of the log. `agentId` is that of a published event. */
+export type ReplayedRow = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & {
+  readonly agentId: string | null
+  readonly sessionId: string | null
+}
+
+/** Returns the event of the log. */
+export function replayedEvent(
+  { id, name, body, createdAt, agentId, sessionId }: ReplayedRow,
+  rest: Pick<WebhookEvent, 'projectId' | 'serviceUrl'>,
+): WebhookEvent {
+  const { data } = JSON.parse(body) as { readonly data: WebhookEvent }
+  const agent = isPublished(name) ? (agentId ?? undefined) : data.agentId
+  return {
+    ...rest,
+    id,
+    name,
+    body,
+    createdAt,
+    data,
+    ...(agent !== undefined && { agentId: agent }),
+    ...(sessionId !== null && { sessionId }),
+    ...(data.metadata && { metadata: data.metadata }),
+  }
+}
+
+/** Returns true if a recovery sends the event to the webhook. */
+export const isReplayed = (
+  { events, filter }: Pick<Webhook, 'events' | 'filter'>,
+  types: readonly string[] | undefined,
+  event: WebhookEvent,
+): boolean =>
+  event.name !== 'webhook.test' &&
+  subscribesTo(types ?? ['*'], event.name) &&
+  subscribesTo(events, event.name) &&
+  matchesFilter(filter, event)
 
 /** Chooses the failed messages of an agent that a recovery retries. */
 export type RetrySettings = {

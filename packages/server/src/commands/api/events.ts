@@ -6,6 +6,7 @@ import { firstOf } from '../backend.js'
 import { addApiCommand, type Invocation } from '../command.js'
 import { instant, jsonFile, limitOption } from '../options.js'
 import { forStdout, table } from '../output.js'
+import { followed, recoveryProblem, recoveryText, WAIT, type WaitOption } from './recoveries.js'
 
 type TailOptions = {
   readonly after?: string
@@ -32,6 +33,7 @@ type PublishOptions = Partial<Pick<NewEvent, 'id' | 'metadata'>> & {
 export function addEvents(program: Command): void {
   const events = program.command('events').description('publish events, and read their log')
   addPublish(events)
+  addReplay(events)
   addList(events)
   addApiCommand(events, 'tail', {
     about: 'print events as they happen, until Ctrl-C',
@@ -86,6 +88,31 @@ const row = ({ id, event, createdAt, hasDeliveries }: ListedEvent) => ({
   deliveries: hasDeliveries ? 'yes' : 'none',
   createdAt,
 })
+
+type ReplayOptions = WaitOption & {
+  readonly type?: readonly string[]
+  readonly after: string
+  readonly before?: string
+}
+
+function addReplay(events: Command): void {
+  addApiCommand(events, 'replay <webhook>', {
+    about: 'send stored events again to a webhook that subscribes to them',
+    examples: ['agent-messaging events replay 0198c2f0-… --after 2030-01-31 --type order.paid'],
+    thing: (id) => `the events for webhook ${id}`,
+    call: (backend: Invocation<ReplayOptions>, id) => {
+      const { type: types, after: createdAfter, before: createdBefore } = backend.options
+      const chosen = { webhookIds: [id], createdAfter, ...given({ types, createdBefore }) }
+      return followed(backend, backend.client.recoveries.start({ events: chosen }))
+    },
+    text: recoveryText,
+    problem: recoveryProblem,
+  })
+    .requiredOption('--after <time>', 'events since this time, such as 2030-01-31', instant)
+    .option('--before <time>', 'events before this time', instant)
+    .option('--type <types...>', 'only these types, or groups such as order.*')
+    .option('--wait', WAIT)
+}
 
 function addPublish(events: Command): void {
   addApiCommand(events, 'publish <type>', {

@@ -143,6 +143,7 @@ export function recoveryText(recovery: Recovery): string {
     ].join('\n')
   const { one, many, again, next } = wordsOf(recovery)
   if (matched === 0) {
+    if (filter.webhookIds) return `No stored event matches.${end}`
     const hint = filter.agentId === undefined ? ' To recover others, use --status.' : ''
     return `No ${filter.status} ${one} matches.${hint}${end}`
   }

@@ -4,8 +4,9 @@ import {
   publishedEvent,
   type Publication,
   type PublishRequest,
+  type RecoveryTask,
 } from '@org/agent-messaging-core/storage'
-import { PROJECT_ID } from '../../builders.js'
+import { aRecovery, PROJECT_ID } from '../../builders.js'
 import { fakeIds } from '../../fakes/fake-ids.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
@@ -53,6 +54,7 @@ export function publishedEventsSuite(it: StorageTest): void {
   listSuite(it)
   idempotencySuite(it)
   limitsSuite(it)
+  replaySuite(it)
   orderSuite(it)
   removalSuite(it)
 }
@@ -304,6 +306,92 @@ function limitsSuite(it: StorageTest): void {
     )
     expect(results.filter(({ kind }) => kind === 'published')).toHaveLength(3)
     expect(await logOf(storage)).toHaveLength(3)
+  })
+}
+
+function replaySuite(it: StorageTest): void {
+  const step = (limit: number, now = NOW) => ({
+    limit,
+    now,
+    nextDeliveryId: ids.next,
+    serviceUrl: 'https://x',
+  })
+  const replay = async (
+    { recoveries }: UnwrappedStorage,
+    webhookIds: readonly string[],
+    more: Partial<RecoveryTask['filter']> = {},
+  ) => {
+    const filter = { status: 'pending', webhookIds, createdBefore: NOW + 1, ...more } as const
+    const recovery = aRecovery({ id: ids.next(), filter })
+    await recoveries.create(recovery, 9)
+    return recovery
+  }
+
+  it('a replay sends stored events to chosen webhooks, page by page and once', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const { recoveries } = storage
+    await storage.events.publish(publication([{ id: 'a' }, { id: 'b', type: 'order.lost' }]))
+    await storage.events.publish(publication([{ id: 'c', data: { n: 1 } }, { id: 'd' }]))
+    await storage.events.publish(publication([{ id: 'o', projectId: OTHER_PROJECT_ID }]))
+    const webhook = await scene.webhook({ events: ['order.*'] })
+    await scene.webhook({ events: ['order.*'] })
+    const { id } = await replay(storage, [webhook.id], { types: ['order.paid'] })
+    for (let page = 0; page < 9; page++)
+      await Promise.all([recoveries, second.recoveries].map((one) => one.advance(step(1))))
+    const found = await deliveriesOf(storage)
+    expect(found.map(({ eventId, webhookId }) => [eventId, webhookId])).toEqual(
+      ['d', 'c', 'a'].map((event) => [event, webhook.id]),
+    )
+    expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
+      state: { kind: 'sending' },
+      matched: 3,
+      redelivered: 3,
+      waiting: 3,
+    })
+    const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: LATER })
+    expect(claimed.map(({ delivery: { eventId } }) => eventId).sort()).toEqual(['a', 'c', 'd'])
+    const { data } = JSON.parse(claimed.find((one) => one.delivery.eventId === 'c')?.body ?? '')
+    expect(data).toEqual({ n: 1 })
+    // The deliveries keep their events.
+    expect(await storage.events.purge({ createdBefore: LATER, limit: 9 })).toBe(2)
+    expect(await storage.events.get(PROJECT_ID, 'a')).toBeDefined()
+  })
+
+  it('a replay obeys filters, subscriptions, times and thin bodies', async ({ storage, scene }) => {
+    const events = [{ id: 'a', sessionId: 's-1' }, { id: 'b', sessionId: 't' }, { id: 'c' }]
+    await storage.events.publish(publication(events))
+    const filtered = await scene.webhook({
+      events: ['*'],
+      filter: { sessionIdPrefix: 's' },
+      payload: 'thin',
+    })
+    const other = await scene.webhook({ events: ['invoice.paid'] })
+    await replay(storage, [filtered.id, other.id])
+    await replay(storage, [filtered.id], { createdAfter: NOW + 1 })
+    await replay(storage, [filtered.id], { createdBefore: NOW })
+    while (await storage.recoveries.advance(step(9)));
+    const found = await deliveriesOf(storage)
+    expect(found.map(({ eventId }) => eventId)).toEqual(['a'])
+    const { body } = (await storage.deliveries.get(PROJECT_ID, found[0]?.id ?? '')) ?? {}
+    expect(JSON.parse(body ?? '')).toMatchObject({
+      createdAt: new Date(NOW).toISOString(),
+      data: { sessionId: 's-1', url: 'https://x/v1/events/a' },
+    })
+  })
+
+  it('a replay to deleted webhooks fails', async ({ storage, scene }) => {
+    const webhook = await scene.webhook({ events: ['*'] })
+    await storage.events.publish(publication([{}]))
+    await storage.webhooks.delete(PROJECT_ID, webhook.id)
+    const { id } = await replay(storage, [webhook.id])
+    await storage.recoveries.advance(step(9))
+    expect((await storage.recoveries.get(PROJECT_ID, id))?.state).toMatchObject({
+      kind: 'failed',
+      reason: 'webhook_deleted',
+    })
   })
 }
 

@@ -6,10 +6,13 @@ import {
   type AttemptRecord,
 } from '@org/agent-messaging-core/storage'
 import { aRecovery, PROJECT_ID } from '../../builders.js'
+import { fakeIds } from '../../fakes/fake-ids.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID } from '../scene.js'
 import type { Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'
+
+const nextDeliveryId = fakeIds().next
 
 const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS }
 const later = NOW + MINUTE
@@ -44,7 +47,7 @@ async function created({ recoveries }: UnwrappedStorage, change: Partial<Recover
 async function advanceAll({ recoveries }: UnwrappedStorage, limit: number): Promise<string[]> {
   const ids: string[] = []
   for (let now = later; ; now += SECOND) {
-    const advanced = await recoveries.advance({ limit, now })
+    const advanced = await recoveries.advance({ nextDeliveryId, limit, now })
     if (!advanced) return ids
     ids.push(advanced.id)
   }
@@ -105,7 +108,7 @@ export function recoveriesSuite(it: StorageTest): void {
     await exhausted(storage, scene, 5)
     const recovery = await created(storage)
     expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual({ ...NOTHING, ...recovery })
-    const first = await recoveries.advance({ limit: 2, now: later })
+    const first = await recoveries.advance({ nextDeliveryId, limit: 2, now: later })
     expect(first).toEqual({
       ...recovery,
       matched: 2,
@@ -117,13 +120,13 @@ export function recoveriesSuite(it: StorageTest): void {
       ...first,
       waiting: 2,
     })
-    await recoveries.advance({ limit: 2, now: later })
+    await recoveries.advance({ nextDeliveryId, limit: 2, now: later })
     const last = { ...recovery, matched: 5, redelivered: 5 }
-    expect(await recoveries.advance({ limit: 2, now: later + 1 })).toEqual({
+    expect(await recoveries.advance({ nextDeliveryId, limit: 2, now: later + 1 })).toEqual({
       ...last,
       state: { kind: 'sending' },
     })
-    expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+    expect(await recoveries.advance({ nextDeliveryId, limit: 2, now: later })).toBeUndefined()
     expect(await dueCount(storage)).toBe(5)
   })
 
@@ -199,7 +202,7 @@ export function recoveriesSuite(it: StorageTest): void {
     const [first, ...others] = await claimAll(storage)
     expect(others).toEqual([])
     if (!first) throw new Error('no delivery was claimed')
-    expect(await recoveries.advance({ limit: 9, now: later })).toBeUndefined()
+    expect(await recoveries.advance({ nextDeliveryId, limit: 9, now: later })).toBeUndefined()
     expect(await recoveries.decide(PROJECT_ID, id, 'continue', later)).toBe('too_late')
     await recordEnd(storage, first, deliveredAt(later))
     expect(await recoveries.settle(SETTLE)).toEqual([])
@@ -243,7 +246,7 @@ export function recoveriesSuite(it: StorageTest): void {
     const [first] = await claimAll(storage)
     if (!first) throw new Error('no delivery was claimed')
     await recordEnd(storage, first, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
-    await recoveries.advance({ limit: 9, now: later + 5 })
+    await recoveries.advance({ nextDeliveryId, limit: 9, now: later + 5 })
     const at = later + 2 * MINUTE
     expect(await recoveries.settle({ limit: 9, now: at, pausedBefore: later + 5 })).toEqual([])
     expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({ state: { kind: 'paused' } })
@@ -276,13 +279,17 @@ export function recoveriesSuite(it: StorageTest): void {
     for (let n = 0; n < 3; n++) await scene.publish(agent)
     const filter = { status: 'pending', createdBefore: later } as const
     const { id } = await created(storage, { filter, state: { kind: 'trying' } })
-    expect(await storage.recoveries.advance({ limit: 99, now: later })).toMatchObject({
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 99, now: later }),
+    ).toMatchObject({
       id,
       state: { kind: 'trying' },
       matched: 7,
       redelivered: 1,
     })
-    expect(await storage.recoveries.advance({ limit: 99, now: later })).toBeUndefined()
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 99, now: later }),
+    ).toBeUndefined()
     const read = async (of: { readonly id: string }) =>
       (await storage.webhooks.get(PROJECT_ID, of.id))?.health.circuit
     expect(await read(webhook)).toEqual({ ...circuit, until: later })
@@ -323,7 +330,7 @@ export function recoveriesSuite(it: StorageTest): void {
     if (!claimed) throw new Error('no delivery was claimed')
     await recordEnd(storage, claimed, deliveredAt(NOW - 1))
     expect(await deliveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(1)
-    await recoveries.advance({ limit: 100, now: later })
+    await recoveries.advance({ nextDeliveryId, limit: 100, now: later })
     expect(await recoveries.get(PROJECT_ID, id)).toMatchObject({
       state: { kind: 'running' },
       delivered: 1,
@@ -341,7 +348,7 @@ export function recoveriesSuite(it: StorageTest): void {
       const { id } = await created(storage, { state: { kind: 'trying' } })
       await Promise.all(
         [...both, ...both, ...both].map(({ recoveries }) =>
-          recoveries.advance({ limit: 9, now: later }),
+          recoveries.advance({ nextDeliveryId, limit: 9, now: later }),
         ),
       )
       expect(await storage.recoveries.get(PROJECT_ID, id)).toMatchObject({
@@ -357,14 +364,18 @@ export function recoveriesSuite(it: StorageTest): void {
     const recovery = await created(storage, {
       filter: { status: 'exhausted', createdBefore: later, webhookId: webhook.id },
     })
-    await storage.recoveries.advance({ limit: 2, now: later })
+    await storage.recoveries.advance({ nextDeliveryId, limit: 2, now: later })
     await storage.webhooks.delete(PROJECT_ID, webhook.id)
-    expect(await storage.recoveries.advance({ limit: 2, now: later })).toMatchObject({
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 2, now: later }),
+    ).toMatchObject({
       id: recovery.id,
       state: { kind: 'failed', finishedAt: later, reason: 'webhook_deleted' },
       redelivered: 2,
     })
-    expect(await storage.recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 2, now: later }),
+    ).toBeUndefined()
   })
 
   it('counts its deliveries as they are, until it is done', async ({ storage, scene }) => {
@@ -501,7 +512,7 @@ export function recoveriesSuite(it: StorageTest): void {
     await exhausted(storage, scene, 3)
     const { recoveries } = storage
     const recovery = await created(storage)
-    await recoveries.advance({ limit: 2, now: later })
+    await recoveries.advance({ nextDeliveryId, limit: 2, now: later })
     const cancelled = await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', later)
     expect(cancelled).toMatchObject({
       state: { kind: 'cancelled', finishedAt: later },
@@ -509,7 +520,7 @@ export function recoveriesSuite(it: StorageTest): void {
     })
     expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(cancelled)
     expect(await recoveries.decide(PROJECT_ID, recovery.id, 'cancel', later)).toBe('too_late')
-    expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+    expect(await recoveries.advance({ nextDeliveryId, limit: 2, now: later })).toBeUndefined()
     expect(cancelled).toMatchObject({ waiting: 2 })
     expect(await recoveries.settle(SETTLE)).toEqual([])
     expect(await recoveries.purge({ finishedBefore: later + 1, limit: 9 })).toBe(0)

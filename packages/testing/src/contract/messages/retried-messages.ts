@@ -2,9 +2,12 @@ import { expect } from 'vitest'
 import type { Agent } from '@org/agent-messaging-core'
 import { RETRY_PAUSE_MS, type ClaimedMessage } from '@org/agent-messaging-core/storage'
 import { aRecovery, PROJECT_ID } from '../../builders.js'
+import { fakeIds } from '../../fakes/fake-ids.js'
 import { heldBy, MINUTE, NOW, refTo, SECOND, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'
+
+const nextDeliveryId = fakeIds().next
 
 const later = NOW + MINUTE
 const failedAt = (at: number, code: 'RUNTIME_ERROR' | 'RUNTIME_TIMEOUT' = 'RUNTIME_ERROR') =>
@@ -48,7 +51,7 @@ async function started(
 
 /** Does pages at one time until none is left. */
 async function advanceAll({ recoveries }: UnwrappedStorage, now: number, limit = 100) {
-  while (await recoveries.advance({ limit, now }));
+  while (await recoveries.advance({ nextDeliveryId, limit, now }));
 }
 
 /** Claims and answers what is due until nothing is left. Returns the ids in their order. */
@@ -79,7 +82,9 @@ export function retriedMessagesSuite(it: StorageTest): void {
     await scene.answer(answered)
     const { id } = await started(storage, agent)
     const read = () => storage.recoveries.get(PROJECT_ID, id)
-    expect(await storage.recoveries.advance({ limit: 2, now: later })).toMatchObject({
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 2, now: later }),
+    ).toMatchObject({
       state: { kind: 'running' },
       matched: 2,
     })
@@ -125,7 +130,9 @@ export function retriedMessagesSuite(it: StorageTest): void {
     await scene.cancel(second.message)
     expect(await counts()).toMatchObject({ ...NOTHING, waiting: 1, exhausted: 1, cancelled: 1 })
     // It is not retried twice by one recovery.
-    expect(await storage.recoveries.advance({ limit: 9, now: later + MINUTE })).toBeUndefined()
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 9, now: later + MINUTE }),
+    ).toBeUndefined()
   })
 
   it('a message that asks a person waits, also in its next run', async ({ storage, scene }) => {
@@ -191,7 +198,9 @@ export function retriedMessagesSuite(it: StorageTest): void {
     const order: string[] = []
     for (let round = 0; round < 3; round++) {
       order.push(...(await answerAll(scene, agent, now)))
-      expect(await storage.recoveries.advance({ limit: 9, now: now + 1 })).toBeUndefined()
+      expect(
+        await storage.recoveries.advance({ nextDeliveryId, limit: 9, now: now + 1 }),
+      ).toBeUndefined()
       now += RETRY_PAUSE_MS
       await advanceAll(storage, now)
     }
@@ -211,7 +220,8 @@ export function retriedMessagesSuite(it: StorageTest): void {
     const { id } = await started(storage, agent)
     const order: string[] = []
     for (let now = later; now < later + MINUTE; now += RETRY_PAUSE_MS) {
-      for (let page = 0; page < 2; page++) await storage.recoveries.advance({ limit: 2, now })
+      for (let page = 0; page < 2; page++)
+        await storage.recoveries.advance({ nextDeliveryId, limit: 2, now })
       order.push(...(await answerAll(scene, agent, now)))
     }
     expect(order.filter((one) => ids.includes(one))).toEqual(ids)
@@ -231,10 +241,11 @@ export function retriedMessagesSuite(it: StorageTest): void {
       for (const claim of await scene.claim(agent, now)) await fail(storage, claim, now)
     }
     const older = await started(storage, agent)
-    await storage.recoveries.advance({ limit: 1, now: later })
+    await storage.recoveries.advance({ nextDeliveryId, limit: 1, now: later })
     await failAll(later)
     const newer = await started(storage, agent)
-    for (let page = 0; page < 2; page++) await storage.recoveries.advance({ limit: 1, now: later })
+    for (let page = 0; page < 2; page++)
+      await storage.recoveries.advance({ nextDeliveryId, limit: 1, now: later })
     for (let now = later; now < later + MINUTE; now += RETRY_PAUSE_MS) {
       await failAll(now)
       await advanceAll(storage, now, 1)
@@ -256,7 +267,9 @@ export function retriedMessagesSuite(it: StorageTest): void {
     const read = () => storage.recoveries.get(PROJECT_ID, id)
     expect(await read()).toMatchObject({ state: { kind: 'running' }, matched: 0 })
     // The clock was set back by more than a pause.
-    expect(await storage.recoveries.advance({ limit: 9, now: NOW })).toMatchObject({ id })
+    expect(await storage.recoveries.advance({ nextDeliveryId, limit: 9, now: NOW })).toMatchObject({
+      id,
+    })
     await storage.agents.delete(PROJECT_ID, agent.id)
     await advanceAll(storage, NOW + MINUTE)
     expect(await read()).toMatchObject({
@@ -325,10 +338,12 @@ export function retriedMessagesSuite(it: StorageTest): void {
     const agent = await scene.agent()
     await failed(storage, scene, agent, 3)
     const { id } = await started(storage, agent)
-    await storage.recoveries.advance({ limit: 1, now: later })
+    await storage.recoveries.advance({ nextDeliveryId, limit: 1, now: later })
     const cancelled = await storage.recoveries.decide(PROJECT_ID, id, 'cancel', later)
     expect(cancelled).toMatchObject({ state: { kind: 'cancelled' }, redelivered: 1, waiting: 1 })
-    expect(await storage.recoveries.advance({ limit: 9, now: later })).toBeUndefined()
+    expect(
+      await storage.recoveries.advance({ nextDeliveryId, limit: 9, now: later }),
+    ).toBeUndefined()
     expect(await answerAll(scene, agent, later)).toHaveLength(1)
   })
 }
