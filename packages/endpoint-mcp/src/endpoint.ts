@@ -90,7 +90,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const isSend = isJsonObject(body) && isSendRequest(body)
   const early = isSend ? undefined : await requester.confirm()
   if (early) return refuse(c, early)
-  if (toolsFor(requester).length === 0)
+  if (toolsFor(d, requester).length === 0)
     return refuse(c, (await requester.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =

@@ -6,6 +6,8 @@ export type McpEndpointOptions = EndpointOptions & {
    * `localhost` always can, and all other pages cannot.
    */
   readonly publicUrl?: (() => string | undefined) | undefined
+  /** Offers the tool `publish_event` to keys with `project:publish`. Default: false. */
+  readonly publishes?: boolean | undefined
   /** Other origins whose pages can call the route. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined
 }

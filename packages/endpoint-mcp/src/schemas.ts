@@ -51,6 +51,13 @@ export const answerInputInput = z.object({
   wait,
 })
 
+export const publishEventInput = z.object({
+  type: z.string().describe('Words with dots between them, such as order.paid.'),
+  data: jsonObject.describe('The content of the event.'),
+  id: z.string().optional().describe('A unique text. The same event is published once for it.'),
+  sessionId: z.string().optional().describe('Orders the events of one subject.'),
+})
+
 export type ListAgentsInput = z.infer<typeof listAgentsInput>
 export type SendMessageInput = z.infer<typeof sendMessageInput>
 export type GetMessageInput = z.infer<typeof getMessageInput>
@@ -94,6 +101,11 @@ export const messageOutput = z.object({
     })
     .optional()
     .describe('The question of the agent. Answer it with answer_input.'),
+})
+
+export const publishedOutput = z.object({
+  id: z.string().describe('The id of the event.'),
+  replayed: z.boolean().describe('true: an earlier call published it.'),
 })
 
 export type AgentsOutput = z.infer<typeof agentsOutput>

@@ -50,7 +50,7 @@ const OPTIONS = { capabilities: { tools: { listChanged: false } }, instructions:
  * tool becomes a result that says nothing of its reason.
  */
 function toolServer(d: Deps, call: Call, onError: (error: unknown) => void): Server {
-  const tools = toolsFor(call.requester)
+  const tools = toolsFor(d, call.requester)
   const server = new Server(INFO, OPTIONS)
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ listed }) => listed) }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {

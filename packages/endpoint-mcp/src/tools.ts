@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import type { Agent } from '@org/agent-messaging-core'
+import type { Agent, JsonObject } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import {
   errorIn,
@@ -19,6 +19,8 @@ import {
   getMessageInput,
   listAgentsInput,
   messageOutput,
+  publishedOutput,
+  publishEventInput,
   sendMessageInput,
   type AgentsOutput,
   type ListAgentsInput,
@@ -127,9 +129,35 @@ const tools: readonly OfferedTool[] = [
   ),
 ]
 
+const publishing = offered(
+  'events.publish',
+  {
+    name: 'publish_event',
+    title: 'Publish an event',
+    description: 'Publishes an event to the webhooks that subscribe to its type.',
+    inputSchema: publishEventInput,
+    outputSchema: publishedOutput,
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+  },
+  async ({ service }, { requester: _, access: __, ...sender }, input) => {
+    const event = { ...input, data: input.data as JsonObject }
+    const { id, replayed } = await service.events.publish({ ...sender, ...event })
+    const output = { id, replayed }
+    return {
+      content: [{ type: 'text', text: JSON.stringify(output) }],
+      structuredContent: output,
+    }
+  },
+)
+
 /** Returns the tools that the caller can use. */
-export const toolsFor = ({ permissions, access }: Requester): readonly OfferedTool[] =>
-  tools.filter(({ call }) => isPermitted(permissions, call) && mayCall(access, call))
+export const toolsFor = (
+  { publishes = false }: Pick<Deps, 'publishes'>,
+  { permissions, access }: Requester,
+): readonly OfferedTool[] =>
+  [...tools, ...(publishes ? [publishing] : [])].filter(
+    ({ call }) => isPermitted(permissions, call) && mayCall(access, call),
+  )
 
 async function listAgents(
   service: EndpointService,

@@ -17,6 +17,21 @@ describe.each(ERAS)('tools of a %s client', (era) => {
     })
   })
 
+  it('publish an event, if the endpoint offers the tool', async () => {
+    const { clientOf } = await openScene({ publishes: true })
+    const client = await clientOf(era)
+    const input = { type: 'order.paid', data: { orderId: 'o-1' }, id: 'e-1' }
+    const first = await callTool(client, 'publish_event', input)
+    expect(first.output).toEqual({ id: 'e-1', replayed: false })
+    expect((await callTool(client, 'publish_event', input)).output).toMatchObject({
+      replayed: true,
+    })
+    const wrong = await callTool(client, 'publish_event', { ...input, type: 'order' })
+    expect(wrong.isError).toBe(true)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('publish_event')
+  })
+
   it('list the agents of the project, page by page', async () => {
     const { clientOf } = await openScene()
     const { output } = await callTool(await clientOf(era), 'list_agents', {})

@@ -42,16 +42,9 @@ const endpoints = {
       }
     },
   },
-  mcp: {
-    root: '/mcp',
-    open: async (deps) => {
-      try {
-        return (await import('@org/agent-messaging-endpoint-mcp')).createMcpEndpoint(deps)
-      } catch (error) {
-        throw asMissing(error, 'endpoint-mcp')
-      }
-    },
-  },
+  mcp: { root: '/mcp', open: (deps) => openMcp(deps, false) },
+  /** With the tool that publishes events. */
+  'mcp-publish': { root: '/mcp', open: (deps) => openMcp(deps, true) },
   openai: {
     root: '/openai/v1/',
     open: async (deps) => {
@@ -80,6 +73,15 @@ export async function openEndpoints(
   )
   return (path) =>
     opened.find(({ root }) => (root.endsWith('/') ? path.startsWith(root) : path === root))?.app
+}
+
+async function openMcp(deps: EndpointDeps, publishes: boolean): Promise<App> {
+  try {
+    const { createMcpEndpoint } = await import('@org/agent-messaging-endpoint-mcp')
+    return createMcpEndpoint({ ...deps, publishes })
+  } catch (error) {
+    throw asMissing(error, 'endpoint-mcp')
+  }
 }
 
 /** Names the command that installs an optional package, if that is what the import lacks. */
