@@ -16,6 +16,7 @@ import {
   type CountedRecoveryRow,
   type Purge,
   type RecoveryRow,
+  type RecoveryStep,
   type RecoveryStore,
   type RecoveryTask,
   type Settlement,
@@ -187,6 +188,45 @@ function withinCost(rows: readonly Cost[]): number {
   return Math.max(1, end === -1 ? rows.length : end)
 }
 
+/** `RecoveryStore.advance`. */
+function* advance(step: RecoveryStep): Operation<RecoveryTask | undefined> {
+  const { limit, now } = step
+  const row = yield* one(next, { now })
+  if (!row) return undefined
+  const recovery = toRecoveryTask(row)
+  const { id, projectId, filter, cursor, createdAt } = recovery
+  const { webhookId, agentId, webhookIds } = filter
+  if (agentId !== undefined) {
+    const { waits, ...retried } = yield* retryPage(recovery, row.seq, { limit, now })
+    const task = { id, projectId, filter, createdAt, ...retried }
+    return yield* save(task, waits ? now + RETRY_PAUSE_MS : now)
+  }
+  const replayed = webhookIds && (yield* replayPage(recovery, webhookIds, row.seq, step))
+  if (replayed) {
+    const page = recoveryAfterPage(recovery, { ...replayed, matched: replayed.count })
+    return yield* save({ id, projectId, filter, createdAt, ...page }, now)
+  }
+  const isGone = webhookId !== undefined && !(yield* one(webhook, { webhookId }))
+  if (webhookIds || isGone) {
+    const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
+    return yield* save({ ...recovery, state }, now)
+  }
+  const { seq } = row
+  const isTry = recovery.state.kind === 'trying'
+  const tried = isTry ? yield* one(tries, { seq }) : undefined
+  if (tried) {
+    // On PostgreSQL, `next` can miss a delivery that another process made due before the lock.
+    if (tried.waiting > 0) return recovery
+    const state = triedState(tried)
+    if (state.kind !== 'trying') return yield* save({ ...recovery, state }, now)
+  }
+  const page = { limit, ...(cursor !== undefined && { cursor }) }
+  const counting = { seq, isTry }
+  const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, counting)
+  const progress = recoveryAfterPage(recovery, recovered)
+  return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
+}
+
 export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
   create: write(function* (recovery, limit, audit) {
     yield* run(lockProject, recovery)
@@ -216,43 +256,7 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
     const decided = yield* one(countedRecovery, ref)
     return decided && toRecovery(decided)
   }),
-  advance: write(function* (step) {
-    const { limit, now } = step
-    const row = yield* one(next, { now })
-    if (!row) return undefined
-    const recovery = toRecoveryTask(row)
-    const { id, projectId, filter, cursor, createdAt } = recovery
-    const { webhookId, agentId, webhookIds } = filter
-    if (agentId !== undefined) {
-      const { waits, ...retried } = yield* retryPage(recovery, row.seq, { limit, now })
-      const task = { id, projectId, filter, createdAt, ...retried }
-      return yield* save(task, waits ? now + RETRY_PAUSE_MS : now)
-    }
-    const replayed = webhookIds && (yield* replayPage(recovery, webhookIds, row.seq, step))
-    if (replayed) {
-      const page = recoveryAfterPage(recovery, { ...replayed, matched: replayed.count })
-      return yield* save({ id, projectId, filter, createdAt, ...page }, now)
-    }
-    const isGone = webhookId !== undefined && !(yield* one(webhook, { webhookId }))
-    if (webhookIds || isGone) {
-      const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
-      return yield* save({ ...recovery, state }, now)
-    }
-    const { seq } = row
-    const isTry = recovery.state.kind === 'trying'
-    const tried = isTry ? yield* one(tries, { seq }) : undefined
-    if (tried) {
-      // On PostgreSQL, `next` can miss a delivery that another process made due before the lock.
-      if (tried.waiting > 0) return recovery
-      const state = triedState(tried)
-      if (state.kind !== 'trying') return yield* save({ ...recovery, state }, now)
-    }
-    const page = { limit, ...(cursor !== undefined && { cursor }) }
-    const counting = { seq, isTry }
-    const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, counting)
-    const progress = recoveryAfterPage(recovery, recovered)
-    return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
-  }),
+  advance: write(advance),
   settle: write(function* (step) {
     yield* run(cancelPaused, step)
     const settled = (yield* all(unsettledRecoveries, step)).map((row) => ({
