@@ -23,7 +23,7 @@ it.each([
     '/v1/recoveries',
     { state: 'exhausted' },
     'body has unknown fields: state (did you mean status?). Known fields: webhookId, event, ' +
-      'status, createdAfter, createdBefore, lastAnswer, tryFirst',
+      'status, createdAfter, createdBefore, lastAnswer, tryFirst, events',
   ],
 ])('POST %s with %j names each problem', async (path, body, message) => {
   const { ask } = await openScene()

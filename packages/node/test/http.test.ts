@@ -195,7 +195,10 @@ describe('messaging.http', () => {
   it.each<[HttpOptions | object, string]>([
     [{ basepath: '/x' }, '"basepath" is not an option'],
     [{ basePath: 'x' }, 'basePath is "x"'],
-    [{ endpoints: ['grpc'] }, '"grpc" is not an endpoint; the endpoints are a2a, mcp, openai'],
+    [
+      { endpoints: ['grpc'] },
+      '"grpc" is not an endpoint; the endpoints are a2a, mcp, mcp-publish, openai',
+    ],
     [{ console: true, basePath: '/x' }, 'the console works only at /console'],
   ])('refuses the options %j', async (options, problem) => {
     await expect(open(options)).rejects.toMatchObject({

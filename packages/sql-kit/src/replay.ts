@@ -55,9 +55,9 @@ const keep = sql<{ readonly seqs: readonly number[] }>(
 )
 const insert = sql<{ readonly rows: string }>(
   ({ schema, records }) => `
-    insert into ${schema}deliveries (id, project_id, webhook_seq, event_seq, state, step,
+    insert into ${schema}deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step,
       attempt_count, due_at, lease, body, recovery_seq, recovery_attempts, created_at)
-    select id, project_id, webhook_seq, event_seq, 'pending', 0, 0, created_at, 0, body,
+    select id, project_id, webhook_seq, webhook_seq, event_seq, 'pending', 0, 0, created_at, 0, body,
       recovery_seq, 0, created_at
     from ${records('rows', {
       id: 'text',
