@@ -98,6 +98,7 @@ let sessions = 0
 export async function runOf(server: RealServer, agentId: string): Promise<unknown> {
   const messages = `/v1/agents/${agentId}/messages`
   const sent = await server.api('POST', messages, { sessionId: `s${++sessions}`, message: 'hello' })
+  if (!sent.ok) throw new Error(`the send was answered with ${sent.status}: ${await sent.text()}`)
   const { messageId } = (await sent.json()) as { messageId: string }
   return (await server.api('GET', `${messages}/${messageId}`)).json()
 }

@@ -1,7 +1,7 @@
 import { aHook, aWebhook } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { receiverIdOf } from '../webhooks/webhook.js'
-import { sharedReceiver } from './message-hook.js'
+import { decideHook, sharedReceiver } from './message-hook.js'
 
 it('hooks of one project and origin share a receiver, which keeps no URL and no secret', () => {
   const message = { id: 'm', projectId: 'p' }
@@ -18,4 +18,12 @@ it('hooks of one project and origin share a receiver, which keeps no URL and no 
   expect(new Set([...ids, receiver.id, receiverIdOf({ ...hook, projectId: 'q' })]).size).toBe(4)
   const webhook = aWebhook()
   expect(receiverIdOf(webhook)).toBe(webhook.id)
+})
+
+it('a hook that was deleted meanwhile is not set again', () => {
+  const hook = aHook({ id: 'm', projectId: 'p' }, { id: 'h' })
+  const stored = { id: 'h', name: hook.hook.name, isDeleted: false }
+  expect(decideHook([stored], hook, 1)).toBe('update')
+  expect(decideHook([{ ...stored, isDeleted: true }], hook, 1)).toBe('name_taken')
+  expect(decideHook([], hook, 1)).toBe('insert')
 })
