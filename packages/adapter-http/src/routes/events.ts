@@ -2,7 +2,6 @@ import {
   shownEvent,
   shownEvents,
   shownListedEvent,
-  SUBSCRIPTION_PATTERN,
   type Answer,
   type ReadEventsError,
 } from '@org/agent-messaging-core/host'
@@ -40,10 +39,7 @@ const list = query({
     .meta({ pattern: '^[ps]\\d{1,15}$' })
     .optional()
     .describe('The `nextCursor` of the previous page.'),
-  type: text
-    .meta({ pattern: SUBSCRIPTION_PATTERN })
-    .optional()
-    .describe('A type or the name of an event, or a group such as `order.*`.'),
+  type: text.optional().describe('A type or the name of an event, or a group such as `order.*`.'),
   published: oneOf(['true', 'false'])
     .optional()
     .meta({
