@@ -25,7 +25,7 @@ const toolTexts: Partial<ByKind<ServiceError, string>> = {
   message_not_found: 'The agent has no message with this id',
   idempotency_mismatch: 'idempotencyKey was already used with a different message',
   rate_limited: ({ levels }) =>
-    'The limit of messages is reached. ' +
+    'The limit is reached. ' +
     `Try again in ${seconds(Math.max(...levels.map(({ retryInMs }) => retryInMs)))}`,
   input_not_found: 'The message has no question with this id',
   input_closed: 'The question has another answer, or is closed. get_message shows the message',

@@ -192,11 +192,12 @@ async function effectsOf(db: Queries, successes: readonly Success[]): Promise<Ef
 }
 
 function effectOn(row: WebhookRow, decideHealth: DecideHealth): Effect {
-  const { health } = toWebhook(row)
-  const after = decideHealth(toWebhook(row))?.change.health
+  const webhook = toWebhook(row)
+  const after = decideHealth(webhook)?.change.health
   if (!after) return 'nothing'
   const { lastSuccessAt: at } = after
-  const isRefresh = at !== undefined && isDeepStrictEqual({ ...health, lastSuccessAt: at }, after)
+  const before = { ...webhook.health, lastSuccessAt: at }
+  const isRefresh = at !== undefined && isDeepStrictEqual(before, after)
   return isRefresh ? { lastSuccess: { seq: row.seq, at } } : 'health'
 }
 

@@ -54,7 +54,8 @@ export interface DeliveryStore {
    *
    * Refuses an outdated token, except for an accepted attempt of an open delivery: the receiver has
    * it. The commit has the events in `outgoing`, and changes the webhook as `decideHealth` says,
-   * with the events of that change. A deleted webhook stays as it is.
+   * with the events of that change. A store can write the time of a webhook's last success outside
+   * of the commit. A deleted webhook stays as it is.
    */
   recordAttempts(records: readonly AttemptRecord[]): Stored<RecordedAttempt[]>
   /**
