@@ -11,7 +11,7 @@ it('the official client gets answers of an agent', async () => {
   try {
     await import('./ask.js')
     expect(log.mock.calls).toEqual([
-      ['list_agents, send_message, get_message, answer_input'],
+      ['list_agents, send_message, get_message, answer_input, cancel_message'],
       ['responded', 'Where is my order?'],
     ])
   } finally {

@@ -11,7 +11,8 @@ import {
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { refuse } from './errors.js'
 import type { Deps, McpEndpointOptions } from './options.js'
-import { serveMcp } from './serve.js'
+import { MessageTasks, type Call } from './message-tasks.js'
+import { serveMcp, type Offer } from './serve.js'
 import { SEND_MESSAGE, toolsFor } from './tools.js'
 
 const ROOT = '/mcp'
@@ -28,7 +29,16 @@ const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonText
  * Creates the route `/mcp`, for clients of MCP. Serve its `fetch`, or mount the app in a Hono app
  * with `host.route('/', createMcpEndpoint(…))`.
  */
-export function createMcpEndpoint(options: McpEndpointOptions): Hono {
+export const createMcpEndpoint = (options: McpEndpointOptions): Hono =>
+  endpointOf(options, (d, call) => ({
+    tools: toolsFor(d, call),
+    tasks: new MessageTasks(d, call),
+  }))
+
+type OfferTo = (d: Deps, call: Call) => Offer
+
+/** Creates the route with the tools and tasks of `offerTo`. */
+export function endpointOf(options: McpEndpointOptions, offerTo: OfferTo): Hono {
   const d = withDefaults(options)
   const app = new Hono<Env>()
   app.onError((error, c) => {
@@ -42,7 +52,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
     .post(
       ROOT,
       allowAccess(d, { recalls: true, call: ANY_TOOL, anyPermission: true }, refuse),
-      (c) => answerPost(c, d),
+      (c) => answerPost(c, d, offerTo),
     )
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
@@ -81,20 +91,20 @@ const readBody =
     return next()
   }
 
-async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
+async function answerPost(c: Context<Env>, d: Deps, offerTo: OfferTo): Promise<Response> {
   const requester = c.get('requester')
-  const call = { ...senderOf(c), requester }
   const body = bodyOf(c.get('body'))
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
   if (problem) return refuse(c, (await requester.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
   const early = isSend ? undefined : await requester.confirm()
   if (early) return refuse(c, early)
-  if (toolsFor(d, requester).length === 0)
+  const offer = offerTo(d, { ...senderOf(c), requester })
+  if (offer.tools.length === 0)
     return refuse(c, (await requester.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =
-    body === undefined ? refuse(c, NOT_JSON) : await serveMcp(c.req.raw, body, d, call, onError)
+    body === undefined ? refuse(c, NOT_JSON) : await serveMcp(c.req.raw, body, offer, onError)
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
   const revoked = isSend ? await requester.confirm() : undefined
   return revoked ? refuse(c, revoked) : response

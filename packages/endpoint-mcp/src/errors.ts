@@ -34,8 +34,10 @@ const toolTexts: Partial<ByKind<ServiceError, string>> = {
 }
 
 /** Returns the result of a tool that did nothing. */
-export const refusal = (error: ServiceError): CallToolResult =>
-  failure(`${error.kind}: ${entryFor(toolTexts, error) ?? textOf(error)}`)
+export const refusal = (error: ServiceError): CallToolResult => failure(refusalText(error))
+
+export const refusalText = (error: ServiceError): string =>
+  `${error.kind}: ${entryFor(toolTexts, error) ?? textOf(error)}`
 
 export const failure = (text: string): CallToolResult => ({
   content: [{ type: 'text', text }],

@@ -1,42 +1,53 @@
 import {
   acceptedContent,
-  CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   type CallToolResult,
-  type ClientCapabilities,
   type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Message, MessagingService, JsonObject } from '@org/agent-messaging-core'
+import type { Message, MessagingService, JsonObject, Sent } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName, errorIn, type ByAccess } from '@org/agent-messaging-core/host'
+import { isAgentName, errorIn, isSettled, type ByAccess } from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
-import { newSession, type Requester, type Sender } from '@org/agent-messaging-http-kit'
+import { newSession } from '@org/agent-messaging-http-kit'
+import { canAsk } from './client.js'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
+import { nameOf, refOf, taskOf, type Call, type MessageRef } from './message-tasks.js'
 import type { Deps } from './options.js'
-import { answerOf, formOf } from './question-form.js'
-import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './schemas.js'
-
-/** The request that calls a tool. */
-export type Call = Sender & { readonly requester: Requester }
+import { wantsProgress, withProgress } from './progress.js'
+import { answerOf, DECLINED, formRequest } from './question-form.js'
+import type {
+  AnswerInputInput,
+  CancelMessageInput,
+  GetMessageInput,
+  SendMessageInput,
+} from './schemas.js'
+import { createdTask, takesTasks } from './tasks.js'
 
 export type Outcome = CallToolResult | InputRequiredResult
+
+/** How long a call waits before it becomes a task. */
+const TASK_AFTER_MS = 2_000
+/** A call that tells its progress first waits this long. Most answers come earlier. */
+const READ_AFTER_MS = 500
 
 /** The parts of a call that a tool reads beside its arguments. */
 export type ToolContext = Pick<
   ServerContext['mcpReq'],
-  'requestState' | 'inputResponses' | 'envelope' | '_meta'
+  'requestState' | 'inputResponses' | 'envelope' | '_meta' | 'notify'
 >
 
-type MessageRef = { readonly agent: string; readonly messageId: string }
 type Reading = Pick<GetMessageInput, 'agent' | 'messageId' | 'endUserId' | 'wait'>
+type Waiting = Pick<Reading, 'wait'>
 
 /**
  * The tools that send, read and answer.
  *
  * If a message asks and the client can ask its user, the result is a form. The client repeats the
  * call with the answer of its user, and with a state that names the message.
+ *
+ * A call that waits for too long becomes a task, if the client can read tasks.
  */
 export class MessageTools {
   readonly #d: Deps
@@ -58,7 +69,7 @@ export class MessageTools {
     const { access } = sender
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
-    const sending = service.messages.send({
+    const given = {
       ...sender,
       agent,
       sessionId:
@@ -69,14 +80,20 @@ export class MessageTools {
       executionPrincipal: principalOf(endUserId),
       idempotencyKey,
       ...traceOf(this.#call, ctx),
-      waitMs: this.#waitMsOf(input),
-    })
-    const sent = await sending.catch((thrown) => {
+    }
+    const waitMs = this.#waitMsOf(input, ctx)
+    const reads = wantsProgress(ctx) && waitMs > READ_AFTER_MS
+    const sending = this.#onceStarted(reads ? READ_AFTER_MS : waitMs, (ms) =>
+      service.messages.send({ ...given, waitMs: ms }),
+    )
+    const { message: sent } = await sending.catch((thrown) => {
       requester.learn(errorIn(thrown))
       throw thrown
     })
     requester.learn(undefined)
-    return outcomeOf(sent.message, ctx)
+    if (!reads || isSettled(sent.state)) return this.#outcomeOf(sent, input, ctx)
+    const ref = this.#refOf({ agent: sent.agentId, messageId: sent.id })
+    return this.#read(ref, input, ctx)
   }
 
   async get(input: Reading, ctx: ToolContext): Promise<Outcome> {
@@ -100,15 +117,52 @@ export class MessageTools {
     return this.#read(ref, input, ctx)
   }
 
+  async cancel(input: CancelMessageInput): Promise<Outcome> {
+    const ref = this.#refOf(input)
+    if (!isMessage(ref)) return refusal({ kind: 'message_not_found' })
+    const { actor } = this.#call.requester
+    const cancelled = await this.#d.service.messages.cancel({ ...ref, actor })
+    return { ...messageResult(cancelled), isError: false }
+  }
+
   /** Answers in the name of the key. */
   #answer(answer: Parameters<MessagingService['inputs']['answer']>[0]) {
     return this.#d.service.inputs.answer({ ...answer, actor: this.#call.requester.actor })
   }
 
-  async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
-    const waitMs = this.#waitMsOf(input)
+  async #read(ref: ProjectRef, input: Waiting, ctx: ToolContext): Promise<Outcome> {
+    const { messages } = this.#d.service
     const { abort } = this.#call
-    return outcomeOf(await this.#d.service.messages.get({ ...ref, waitMs, abort }), ctx)
+    const waitMs = this.#waitMsOf(input, ctx)
+    const read = () => messages.get({ ...ref, waitMs, abort })
+    const message =
+      wantsProgress(ctx) && waitMs > 0
+        ? await withProgress(ctx, () => messages.stream(ref), read)
+        : await read()
+    return this.#outcomeOf(message, input, ctx)
+  }
+
+  /** Repeats a short send while its agent starts, so that it waits as long as any other. */
+  async #onceStarted(waitMs: number, send: (waitMs: number) => Promise<Sent>): Promise<Sent> {
+    const { now, service } = this.#d
+    const deadline = now() + service.policy.syncWaitMs
+    for (;;) {
+      const startedAt = now()
+      try {
+        return await send(waitMs)
+      } catch (thrown) {
+        const error = errorIn(thrown)
+        const isStarting = error.kind === 'agent_not_running' && error.state === 'starting'
+        const hasWaited = waitMs > 0 && now() - startedAt >= waitMs / 2
+        if (!isStarting || !hasWaited || now() >= deadline) throw thrown
+      }
+    }
+  }
+
+  #outcomeOf(message: Message, { wait }: Waiting, ctx: ToolContext): Outcome {
+    if (wait !== false && takesTasks(ctx) && !isSettled(message.state))
+      return createdTask(taskOf(message, this.#d.service.policy, false))
+    return (canAsk(ctx) ? formResult(message) : undefined) ?? messageResult(message)
   }
 
   /** Stores the answer of a form. Returns a result if there is nothing to wait for. */
@@ -138,8 +192,11 @@ export class MessageTools {
     return { projectId, access, agent, messageId }
   }
 
-  #waitMsOf({ wait }: { readonly wait?: boolean | undefined }): number {
-    return wait === false ? 0 : this.#d.service.policy.syncWaitMs
+  #waitMsOf({ wait }: Waiting, ctx: ToolContext): number {
+    const { service, taskAfterMs = TASK_AFTER_MS } = this.#d
+    const { syncWaitMs } = service.policy
+    if (wait === false) return 0
+    return takesTasks(ctx) ? Math.min(taskAfterMs, syncWaitMs) : syncWaitMs
   }
 }
 
@@ -159,41 +216,13 @@ function traceOf({ traceparent, tracestate }: Call, { _meta = {} }: ToolContext)
 type ProjectRef = MessageRef & { readonly projectId: string } & ByAccess
 
 const FOREIGN_STATE = 'request_state_invalid: requestState was not created by this server'
-const DECLINED =
-  'The user did not answer. The question stays open. Answer it later with answer_input.'
-
-/** A question becomes a form if the client can show one. */
-const outcomeOf = (message: Message, ctx: ToolContext): Outcome =>
-  (canAsk(ctx) ? formResult(message) : undefined) ?? messageResult(message)
 
 function formResult(message: Message, problem?: string): InputRequiredResult | undefined {
   const input = openInput(message)
   if (!input) return undefined
   const text = problem === undefined ? input.question : `${input.question}\n\n${problem}`
-  const form = inputRequired.elicit({ message: text, requestedSchema: formOf(input) })
-  return inputRequired({ inputRequests: { [input.id]: form }, requestState: stateOf(message) })
-}
-
-/** The SDK checks these fields, and its type leaves them out. */
-type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities }
-
-/** Requests of earlier revisions do not say what their client can do. */
-function canAsk({ envelope: sent = {} }: ToolContext): boolean {
-  const envelope: Envelope = sent
-  const elicitation = envelope[CLIENT_CAPABILITIES_META_KEY]?.elicitation
-  if (elicitation === undefined) return false
-  return elicitation.form !== undefined || elicitation.url === undefined
-}
-
-/**
- * Names the message of a call that is repeated. The client holds the state, so it is read like any
- * input: the message must belong to the project of the key.
- */
-const stateOf = ({ agentId, id }: Message): string => `${agentId}/${id}`
-
-function refOf(state: string): MessageRef | undefined {
-  const [agent = '', messageId = ''] = state.split('/')
-  return isUuid(agent) && isUuid(messageId) ? { agent, messageId } : undefined
+  const inputRequests = { [input.id]: formRequest(input, text) }
+  return inputRequired({ inputRequests, requestState: nameOf(message) })
 }
 
 const isAgent = (agent: string): boolean => isAgentName(agent) || isUuid(agent)

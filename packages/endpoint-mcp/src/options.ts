@@ -8,6 +8,11 @@ export type McpEndpointOptions = EndpointOptions & {
   readonly publicUrl?: (() => string | undefined) | undefined
   /** Offers the tool `publish_event` to keys with `project:publish`. Default: false. */
   readonly publishes?: boolean | undefined
+  /**
+   * How long a call waits for its answer before it becomes a task, if the client can read tasks.
+   * Default: 2 s.
+   */
+  readonly taskAfterMs?: number | undefined
   /** Other origins whose pages can call the route. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined
 }

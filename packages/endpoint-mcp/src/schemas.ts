@@ -40,6 +40,8 @@ export const sendMessageInput = z.object({
 
 export const getMessageInput = z.object({ agent, messageId, endUserId, wait })
 
+export const cancelMessageInput = z.object({ agent, messageId })
+
 export const answerInputInput = z.object({
   agent,
   messageId,
@@ -61,6 +63,7 @@ export const publishEventInput = z.object({
 export type ListAgentsInput = z.infer<typeof listAgentsInput>
 export type SendMessageInput = z.infer<typeof sendMessageInput>
 export type GetMessageInput = z.infer<typeof getMessageInput>
+export type CancelMessageInput = z.infer<typeof cancelMessageInput>
 export type AnswerInputInput = z.infer<typeof answerInputInput>
 
 export const agentsOutput = z.object({

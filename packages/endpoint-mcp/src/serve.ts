@@ -6,10 +6,14 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { failure } from './errors.js'
-import type { Call } from './message-tools.js'
-import type { Deps } from './options.js'
-import { toolsFor } from './tools.js'
+import { serveTasks, takesTasks, TASKS_CAPABILITY, tasksMissing, type Tasks } from './tasks.js'
+import type { CallerTool } from './tools.js'
+
+/** What one caller can use. */
+export type Offer = { readonly tools: readonly CallerTool[]; readonly tasks: Tasks }
+type OnError = (error: unknown) => void
 
 /**
  * Answers one request of MCP. Revision 2026-07-28 has no sessions. Requests of earlier revisions
@@ -18,17 +22,16 @@ import { toolsFor } from './tools.js'
 export async function serveMcp(
   request: Request,
   body: unknown,
-  d: Deps,
-  call: Call,
-  onError: (error: unknown) => void,
+  offer: Offer,
+  onError: OnError,
 ): Promise<Response> {
   const options = { parsedBody: body }
   if (!(await isLegacyRequest(request, body))) {
     // The tools never change, so a subscription is acknowledged without any notification, and ends.
-    const handler = createMcpHandler(() => toolServer(d, call, onError), { legacy: 'reject' })
-    return handler.fetch(request, options)
+    const handler = createMcpHandler(() => taskServer(offer, onError), { legacy: 'reject' })
+    return refusalOfListen(body) ?? handler.fetch(request, options)
   }
-  const server = toolServer(d, call, onError)
+  const server = toolServer(offer, onError)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
@@ -49,16 +52,16 @@ const OPTIONS = { capabilities: { tools: { listChanged: false } }, instructions:
  * Creates the MCP server of one request, with the tools that the API key can use. An exception of a
  * tool becomes a result that says nothing of its reason.
  */
-function toolServer(d: Deps, call: Call, onError: (error: unknown) => void): Server {
-  const tools = toolsFor(d, call.requester)
+function toolServer({ tools }: Offer, onError: OnError): Server {
   const server = new Server(INFO, OPTIONS)
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ listed }) => listed) }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ listed }) => listed.name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, noTool(params.name))
     try {
-      return await tool.run(d, call, params.arguments, mcpReq)
+      return await tool.run(params.arguments, mcpReq)
     } catch (error) {
+      if (error instanceof ProtocolError) throw error
       onError(error)
       return failure('internal: The service failed unexpectedly')
     }
@@ -66,4 +69,23 @@ function toolServer(d: Deps, call: Call, onError: (error: unknown) => void): Ser
   return server
 }
 
+/** Earlier revisions have other tasks. */
+function taskServer(offer: Offer, onError: OnError): Server {
+  const server = toolServer(offer, onError)
+  server.registerCapabilities(TASKS_CAPABILITY)
+  serveTasks(server, offer.tasks, onError)
+  return server
+}
+
 const noTool = (name: string): string => `Tool ${name} not found`
+
+/** The SDK ignores the tasks of a subscription. The extension refuses clients without it. */
+function refusalOfListen(body: unknown): Response | undefined {
+  const { id = null, method, params } = isJsonObject(body) ? body : {}
+  const { _meta: envelope, notifications } = isJsonObject(params) ? params : {}
+  const namesTasks = isJsonObject(notifications) && 'taskIds' in notifications
+  const isAllowed = !isJsonObject(envelope) || takesTasks({ envelope })
+  if (method !== 'subscriptions/listen' || !namesTasks || isAllowed) return undefined
+  const { code, message, data } = tasksMissing()
+  return Response.json({ jsonrpc: '2.0', id, error: { code, message, data } }, { status: 400 })
+}

@@ -8,14 +8,15 @@ import {
   type CallName,
   type EndpointService,
 } from '@org/agent-messaging-core/host'
-import type { Requester } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import { refusal } from './errors.js'
-import { MessageTools, type Call, type Outcome, type ToolContext } from './message-tools.js'
+import type { Call } from './message-tasks.js'
+import { MessageTools, type Outcome, type ToolContext } from './message-tools.js'
 import type { Deps } from './options.js'
 import {
   agentsOutput,
   answerInputInput,
+  cancelMessageInput,
   getMessageInput,
   listAgentsInput,
   messageOutput,
@@ -26,13 +27,17 @@ import {
   type ListAgentsInput,
 } from './schemas.js'
 
-export type OfferedTool = {
+type OfferedTool = {
   /** The tool as `tools/list` shows it. */
   readonly listed: Tool
   /** The call of the service that the tool makes. */
   readonly call: CallName
   /** Checks the arguments, and runs the tool. */
   readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Promise<Outcome>
+}
+/** A tool of one caller. Its result can be a task. */
+export type CallerTool = Pick<OfferedTool, 'listed'> & {
+  readonly run: (args: unknown, ctx: ToolContext) => Promise<Outcome>
 }
 
 export const SEND_MESSAGE = 'send_message'
@@ -127,6 +132,18 @@ const tools: readonly OfferedTool[] = [
     },
     (d, call, input, ctx) => new MessageTools(d, call).answer(input, ctx),
   ),
+  offered(
+    'messages.cancel',
+    {
+      name: 'cancel_message',
+      title: 'Cancel a message',
+      description: 'Cancels a message that has no answer yet, and stops its agent.',
+      inputSchema: cancelMessageInput,
+      outputSchema: messageOutput,
+      annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    (d, call, input) => new MessageTools(d, call).cancel(input),
+  ),
 ]
 
 const publishing = offered(
@@ -151,13 +168,10 @@ const publishing = offered(
 )
 
 /** Returns the tools that the caller can use. */
-export const toolsFor = (
-  { publishes = false }: Pick<Deps, 'publishes'>,
-  { permissions, access }: Requester,
-): readonly OfferedTool[] =>
-  [...tools, ...(publishes ? [publishing] : [])].filter(
-    ({ call }) => isPermitted(permissions, call) && mayCall(access, call),
-  )
+export const toolsFor = (d: Deps, by: Call): readonly CallerTool[] =>
+  [...tools, ...(d.publishes ? [publishing] : [])]
+    .filter(({ call }) => isPermitted(by.requester.permissions, call) && mayCall(by.access, call))
+    .map(({ listed, run }) => ({ listed, run: (args, ctx) => run(d, by, args, ctx) }))
 
 async function listAgents(
   service: EndpointService,

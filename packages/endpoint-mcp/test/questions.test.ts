@@ -55,7 +55,7 @@ describe('a question, for a client that shows forms', () => {
 
   it('with a schema is a form with its fields', async () => {
     const { clientOf, runtime } = await openScene()
-    const user: User = () => ({ 'value.amount': 3, 'value.note': 'quick', 'value.gift': true })
+    const user: User = () => ({ amount: 3, note: 'quick', gift: true })
     const client = await clientOf('modern', { user })
     const sending = callTool(client, 'send_message', { agent: 'slow', message: 'Order it' })
     await expect.poll(() => runtime.openRuns).toHaveLength(1)

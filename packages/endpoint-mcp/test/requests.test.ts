@@ -37,7 +37,7 @@ describe('access', () => {
 
   it.each([
     ['project:agents', ['list_agents']],
-    ['project:message', ['send_message', 'get_message', 'answer_input']],
+    ['project:message', ['send_message', 'get_message', 'answer_input', 'cancel_message']],
   ] as const)('of a key with %s is to its tools', async (permission, names) => {
     const { clientOf, keyWith } = await openScene()
     const client = await clientOf('modern', { key: await keyWith([permission]) })

@@ -170,3 +170,30 @@ export const legacyCall = (name: string, input: object) => ({
   method: 'tools/call',
   params: { name, arguments: input },
 })
+
+/** A request of revision 2026-07-28, with its headers. */
+export function modernRequest(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  capabilities: object,
+  meta: object = {},
+) {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': MODERN,
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+    ...meta,
+  }
+  const name = params['name'] ?? params['taskId']
+  const headers = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    'mcp-protocol-version': MODERN,
+    'mcp-method': method,
+    ...(typeof name === 'string' && { 'mcp-name': encoded(name) }),
+  }
+  return { body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, headers }
+}
+
+/** A name that no header can have is sent in base64. */
+const encoded = (name: string): string =>
+  /^[!-~]+$/.test(name) ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`

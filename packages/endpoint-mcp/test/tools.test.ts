@@ -10,6 +10,7 @@ describe.each(ERAS)('tools of a %s client', (era) => {
       'send_message',
       'get_message',
       'answer_input',
+      'cancel_message',
     ])
     expect(tools[1]?.inputSchema).toMatchObject({
       properties: { agent: { type: 'string' }, wait: { type: 'boolean' } },

@@ -1,6 +1,7 @@
 import { PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import type { Access, HttpHandlers } from '@org/agent-messaging-node'
 import { describe, expect, it } from 'vitest'
+import { modernRequest } from '../../endpoint-mcp/test/scene.js'
 import { openDoor, withKey } from './door.js'
 
 type Operation = {
@@ -204,7 +205,13 @@ describe('a scoped caller', () => {
       agent: 'echo',
       change: { a2a: { enabled: true } },
     })
-    async function call(user: string, method: string, path: string, body?: unknown) {
+    async function call(
+      user: string,
+      method: string,
+      path: string,
+      body?: unknown,
+      headers: Record<string, string> = {},
+    ) {
       const answer = await http.fetch(
         new Request(`http://host.example${path}`, {
           method,
@@ -214,6 +221,7 @@ describe('a scoped caller', () => {
             accept: 'application/json, text/event-stream',
             'idempotency-key': '1',
             'a2a-version': '1.0',
+            ...headers,
           },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         }),
@@ -287,9 +295,10 @@ describe('a scoped caller', () => {
       'send_message',
       'get_message',
       'answer_input',
+      'cancel_message',
     ])
     const bob = await tool('bob', 'send_message', { message: 'Hello' })
-    const { messageId, sessionId } = bob.structuredContent
+    const { agentId, messageId, sessionId } = bob.structuredContent
     expect(sessionId).toMatch(/^bob\/mcp-/)
     const foreign = [
       await tool('ada', 'send_message', { message: 'Hello', sessionId }),
@@ -301,6 +310,13 @@ describe('a scoped caller', () => {
       expect(content[0].text).toMatch(/^(session|message)_not_found/)
     }
     expect((await tool('bob', 'get_message', { messageId })).isError).toBeFalsy()
+    const taskId = `${agentId}/${messageId}`
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+      const { body, headers } = modernRequest(method, { taskId }, capabilities)
+      expect((await call('ada', 'POST', '/mcp', body, headers)).json.error.code).toBe(-32_602)
+      expect((await call('bob', 'POST', '/mcp', body, headers)).json.error).toBeUndefined()
+    }
   })
 
   it('has the same limits in the endpoint of A2A', async () => {
