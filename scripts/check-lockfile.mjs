@@ -30,9 +30,11 @@ const hostOf = (place, { resolved = '' }) =>
     ? [`${place} names a host. Set \`omit-lockfile-registry-resolved=true\` in .npmrc.`]
     : []
 
-/** Returns the lockfiles of the recipes and of the site, which are installed in their folders. */
+/** Returns the lockfiles of recipes, checks and the site, which are installed in their folders. */
 const lockfilesOfFolders = (root) =>
-  [...readdirSync(path.join(root, 'recipes')).map((name) => `recipes/${name}`), 'site']
+  ['recipes', 'checks']
+    .flatMap((parent) => readdirSync(path.join(root, parent)).map((name) => `${parent}/${name}`))
+    .concat('site')
     .map((folder) => `${folder}/package-lock.json`)
     .filter((file) => existsSync(path.join(root, file)))
 

@@ -1,6 +1,6 @@
-// Runs the conformance tests of two revisions of MCP against a running server, and those of the
-// extension Tasks against example tools. The tests send no API key, so a proxy adds it. The files in
-// checks/mcp list the cases that need other tools.
+// Runs the conformance tests of two revisions of MCP against a running server. Runs those of the
+// extension Tasks, and a client of Tasks, against example tools. The tests send no API key, so a
+// proxy adds it. The files in checks/mcp list the cases that need other tools.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -26,6 +26,7 @@ const TASK_SCENARIOS = [
   'tasks-mrtr-composition',
 ]
 const CHECKS = fileURLToPath(new URL('../checks/mcp/', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../checks/mcp-tasks/', import.meta.url))
 const work = mkdtempSync(path.join(tmpdir(), 'mcp-check-'))
 
 /** Forwards requests as they are, with the API key. */
@@ -66,6 +67,11 @@ async function conform({ url, expected, runs }) {
   )
 }
 
+async function run(command, args) {
+  const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
+  if (code !== 0) process.exitCode = 1
+}
+
 async function checkServer() {
   const { server, api } = await exampleServer({ endpoints: ['mcp'] })
   const proxy = await openProxy(server.url, KEY)
@@ -86,6 +92,8 @@ async function checkTasks() {
   try {
     const runs = TASK_SCENARIOS.map((scenario) => ['--scenario', scenario])
     await conform({ url: proxy.url, expected: 'expected-failures-of-tasks.yml', runs })
+    await run('npm', ['ci', '--prefix', CLIENT, '--ignore-scripts', '--loglevel=error'])
+    await run(process.execPath, [path.join(CLIENT, 'main.mjs'), proxy.url])
   } finally {
     proxy.close()
     await example.close()

@@ -65,7 +65,7 @@ export function serveTasks(server: Server, tasks: Tasks, onError: (error: unknow
       if (!takesTasks(mcpReq)) throw tasksMissing()
       try {
         const task = await answer(taskId, mcpReq)
-        return task ? { ...task, pollIntervalMs: POLL_INTERVAL_MS } : {}
+        return task ? shownTask(task) : {}
       } catch (error) {
         if (error instanceof ProtocolError) throw error
         onError(error)
@@ -76,6 +76,13 @@ export function serveTasks(server: Server, tasks: Tasks, onError: (error: unknow
   serve('tasks/update', (taskId, { inputResponses = {} }) => tasks.update(taskId, inputResponses))
   serve('tasks/cancel', (taskId) => tasks.cancel(taskId))
 }
+
+/** The result inside has the type that the SDK adds to the result of a call. */
+const shownTask = (task: Task) => ({
+  ...task,
+  ...('result' in task && { result: { ...task.result, resultType: 'complete' } }),
+  pollIntervalMs: POLL_INTERVAL_MS,
+})
 
 const PARAMS = z.object({ taskId: z.string() })
 
