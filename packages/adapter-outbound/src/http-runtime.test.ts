@@ -119,6 +119,19 @@ describe('a run request', () => {
     })
   })
 
+  it('carries the parts and the schema of the answer', async () => {
+    const parts = [
+      { type: 'data', name: 'order', data: { total: 7 } },
+      { type: 'file', url: 'https://files.example/a.png', mediaType: 'image/png' },
+    ] as const
+    const responseSchema = { type: 'object' }
+    const { body } = await sent({}, { ...request, parts, responseSchema })
+    expect(JSON.parse(body)).toMatchObject({ message: request.message, parts, responseSchema })
+    const { runtime: kind } = await runtime({})
+    expect(parts.map((part) => kind.accepts?.(part, {}))).toEqual([undefined, undefined])
+    expect(kind.takesResponseSchema).toBe(true)
+  })
+
   it('omits absent metadata, and the callback URL when the service has no public URL', async () => {
     const { metadata: _, ...bare } = request
     const { body } = await sent({ publicUrl: () => undefined }, bare)

@@ -37,7 +37,8 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /**
  * Runs agents behind HTTP. Each run is one signed POST of
- * `{messageId, agentId, sessionId, message, metadata?, executionPrincipal, attempt, callback}`.
+ * `{messageId, agentId, sessionId, message, parts?, responseSchema?, metadata?, executionPrincipal,
+ * attempt, callback}`.
  *
  * `200 {"response"}` answers the message. `202` promises an answer to the callback URL with the
  * callback token. The options are `{url, headers?, timeoutMs?}`. Headers are secret.
@@ -52,6 +53,8 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
   return {
     kind: 'http',
     signsRequests: true,
+    accepts: () => undefined,
+    takesResponseSchema: true,
     optionsSchema: () => remoteOptionsSchema('Gets a POST for each run.'),
     parseOptions: async (input) => {
       const parsed = parseRemoteOptions('http', input, headerPrefix)
@@ -157,8 +160,8 @@ function signedRequest(
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
-  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, inputs } =
-    run
+  const { messageId, agentId, sessionId, message, parts, responseSchema, metadata } = run
+  const { executionPrincipal, attempt, inputs } = run
   const path = `/v1/agents/${agentId}/messages/${messageId}/response`
   const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
   return {
@@ -166,6 +169,8 @@ function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
     agentId,
     sessionId,
     message,
+    ...(parts && { parts: parts as unknown as Json }),
+    ...(responseSchema && { responseSchema }),
     ...(metadata && { metadata }),
     executionPrincipal,
     attempt,

@@ -61,6 +61,33 @@ export interface components {
       readonly offset: number
       readonly text: string
     }
+    readonly NewDataPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'data'
+      /** @description What the data is. */
+      readonly name: string
+      readonly id?: string | null
+      /** @description Any JSON, at most 16 levels deep. */
+      readonly data: Json
+    }
+    /** @description A file by reference. */
+    readonly NewFilePart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'file'
+      /** @description `https:` or `http:`. The service never fetches it. */
+      readonly url: string
+      /** @example image/png */
+      readonly mediaType: string
+      readonly filename?: string | null
+      /** @description In bytes, as the sender says. */
+      readonly size?: number | null
+    }
     /**
      * @example {
      *       "sessionId": "first",
@@ -75,6 +102,12 @@ export interface components {
       readonly sessionId: string
       /** @description The text for the agent. */
       readonly message: string
+      /** @description Data, and files by reference, beside the text. At most 65,536 characters as JSON. Refused if the agent does not take them. */
+      readonly parts?:
+        | readonly (components['schemas']['NewDataPart'] | components['schemas']['NewFilePart'])[]
+        | null
+      /** @description JSON Schema, at most 64 KiB, with the keywords of the schemas of questions. The answer must be JSON that matches it, or the message fails with `RESPONSE_INVALID`. */
+      readonly responseSchema?: JsonObject | null
       /** @description Returned in webhooks. `channel` and `correlationId` are repeated beside it there. */
       readonly metadata?: JsonObject | null
       readonly executionPrincipal?: components['schemas']['ExecutionPrincipal']
@@ -145,6 +178,13 @@ export interface components {
       readonly status: components['schemas']['MessageStatus']
       readonly state: components['schemas']['MessageState']
       readonly message: string
+      /** @description The parts of the send. */
+      readonly inputParts?: readonly (
+        | components['schemas']['DataPart']
+        | components['schemas']['FilePart']
+      )[]
+      /** @description JSON Schema of the answer. */
+      readonly responseSchema?: JsonObject
       readonly metadata?: JsonObject
       readonly executionPrincipal: components['schemas']['ExecutionPrincipal']
       /** @description Present with the next two fields if the state is `responded`. */
@@ -164,6 +204,32 @@ export interface components {
       readonly attempt: number
       /** Format: date-time */
       readonly createdAt: string
+    }
+    readonly DataPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'data'
+      /** @description What the data is. */
+      readonly name: string
+      readonly id?: string
+      /** @description Any JSON, at most 16 levels deep. */
+      readonly data: Json
+    }
+    /** @description A file by reference. */
+    readonly FilePart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'file'
+      /** @description `https:` or `http:`. The service never fetches it. */
+      readonly url: string
+      readonly mediaType: string
+      readonly filename?: string
+      /** @description In bytes, as the sender says. */
+      readonly size?: number
     }
     /**
      * @description The agent runs on behalf of the service itself or of an end user.
@@ -288,6 +354,13 @@ export interface components {
       readonly status: components['schemas']['MessageStatus']
       readonly state: components['schemas']['MessageState']
       readonly message: string
+      /** @description The parts of the send. */
+      readonly inputParts?: readonly (
+        | components['schemas']['DataPart']
+        | components['schemas']['FilePart']
+      )[]
+      /** @description JSON Schema of the answer. */
+      readonly responseSchema?: JsonObject
       readonly metadata?: JsonObject
       readonly executionPrincipal: components['schemas']['ExecutionPrincipal']
       /** @description Present with the next two fields if the state is `responded`. */
@@ -2774,7 +2847,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, and published events, in UTF-8. */
+      /** @description Messages with their parts, schema and metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2806,7 +2879,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, and published events, in UTF-8. */
+      /** @description Messages with their parts, schema and metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2860,7 +2933,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, and published events, in UTF-8. */
+      /** @description Messages with their parts, schema and metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2908,7 +2981,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, and published events, in UTF-8. */
+      /** @description Messages with their parts, schema and metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number
@@ -2949,7 +3022,7 @@ export interface components {
       readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
-      /** @description Messages with their metadata, and published events, in UTF-8. */
+      /** @description Messages with their parts, schema and metadata, and published events, in UTF-8. */
       readonly bytesIn: number
       /** @description Answers, and the bodies of attempts, in UTF-8. */
       readonly bytesOut: number

@@ -2,7 +2,7 @@ import { NotCompletedError, type CompleteOptions } from './complete.js'
 import type { Message, NewMessage } from './resources.js'
 
 export type AskOptions = Pick<CompleteOptions, 'idempotencyKey' | 'timeoutMs' | 'signal'> &
-  Pick<NewMessage, 'executionPrincipal' | 'metadata'> & {
+  Pick<NewMessage, 'parts' | 'responseSchema' | 'executionPrincipal' | 'metadata'> & {
     /** Default: a new session. With an idempotency key, its name comes from the key. */
     readonly sessionId?: string
   }
@@ -37,12 +37,14 @@ export const asker =
   async (
     agent: string,
     message: string,
-    { sessionId, executionPrincipal, metadata, ...options }: AskOptions = {},
+    { sessionId, parts, responseSchema, executionPrincipal, metadata, ...options }: AskOptions = {},
   ): Promise<string> => {
     const sent = {
       sessionId: sessionId ?? (await newSession(options.idempotencyKey)),
       message,
       ...(executionPrincipal !== undefined && { executionPrincipal }),
+      ...(parts && { parts }),
+      ...(responseSchema && { responseSchema }),
       ...(metadata && { metadata }),
     }
     return answerOf(await complete(agent, sent, options).catch(withoutAnswer))

@@ -167,6 +167,12 @@ export type { HostCalls, RuntimeKind } from './host-calls.js'
 export { masterKeyProblem, masterKeyProblemOfCopy, matchingKey } from './maintenance/master-key.js'
 export type { LinkedInput } from './messages/answer-by-link.js'
 export type { SendingKey } from './messages/earlier-reads.js'
+export {
+  inputPartSettings,
+  MAX_INPUT_PARTS,
+  type InputData,
+  type InputFile,
+} from './domain/messages/input-part.js'
 export { sendWebhookSettings, type SendWebhook } from './domain/messages/message-hook.js'
 export type { HookInput, SetHookInput } from './messages/message-hooks.js'
 export type { SearchMessagesInput } from './messages/read-messages.js'

@@ -1,5 +1,6 @@
 /** For authors of runtimes, senders and other adapters. */
 export type { EarlierTurn, HistoryLimit, Turn } from './domain/messages/history.js'
+export { acceptsText, type InputPart } from './domain/messages/input-part.js'
 export {
   isSameQuestion,
   parseQuestion,

@@ -12,6 +12,7 @@ import { type Context, Hono } from 'hono'
 import { type EndpointError, errorObject, refusalOf, refuse } from './errors.js'
 import { DONE, replyStream, type StreamWriter } from './event-stream.js'
 import { CHAT_FIELDS, fieldProblem } from './fields.js'
+import { schemaOf } from './format.js'
 import { completionId } from './ids.js'
 import { type Input, readInput } from './input.js'
 import type { Deps } from './options.js'
@@ -20,7 +21,7 @@ import { type Common, readCommon } from './request.js'
 import { replayed, sendAsked, sendRoute } from './send.js'
 import { completionUsage } from './usage.js'
 
-const FIELDS = { session: 'metadata.session_id', input: 'messages' }
+const FIELDS = { session: 'metadata.session_id', input: 'messages', format: 'response_format' }
 
 /** `/chat/completions`: sends a message and waits for its answer. */
 export const chatRoutes = (d: Deps) =>
@@ -48,6 +49,7 @@ type ChatRequest = Common & {
   readonly input: Input
   readonly sessionId: string | undefined
   readonly includeUsage: boolean
+  readonly responseSchema: JsonObject | undefined
 }
 
 /**
@@ -67,6 +69,7 @@ function readChatRequest(body: JsonObject): ChatRequest {
     metadata: common.metadata && metadata,
     sessionId,
     includeUsage,
+    responseSchema: schemaOf(body['response_format'], FIELDS.format),
     input: sessionId === undefined ? input : { ...input, earlierTurns: [] },
   }
 }

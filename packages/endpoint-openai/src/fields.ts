@@ -43,11 +43,7 @@ const only =
     values.includes(value) ? undefined : reason
 
 const OWN_TOOLS = 'is not supported: the agent has its own tools'
-const TEXT_ONLY = 'is not supported: the answer of an agent is plain text'
-
-/** A format of the answer: `{ type: 'text' }`. */
-const onlyTextFormat = (value: unknown): string | undefined =>
-  isJsonObject(value) && value['type'] === 'text' ? undefined : TEXT_ONLY
+const TEXT_ONLY = 'is not supported: the answer of an agent is text'
 
 /** The fields that both APIs have. */
 const COMMON: FieldRules = {
@@ -78,10 +74,7 @@ export const RESPONSE_FIELDS: FieldRules = {
   previous_response_id: 'used',
   background: 'used',
   include: onlyEmpty('is not supported: a response has no further output'),
-  text: (value) =>
-    isJsonObject(value) && value['format'] !== undefined
-      ? onlyTextFormat(value['format'])
-      : undefined,
+  text: 'used',
   prompt: refused('is not supported: there are no prompt templates'),
   context_management: refused('is not supported: the agent manages its context'),
   max_output_tokens: 'ignored',
@@ -97,7 +90,7 @@ export const CHAT_FIELDS: FieldRules = {
   stream_options: 'used',
   n: only([1], 'must be 1: an agent gives one answer'),
   logprobs: only([false], 'is not supported: agents report no probabilities'),
-  response_format: onlyTextFormat,
+  response_format: 'used',
   modalities: (value) =>
     Array.isArray(value) && value.every((one) => one === 'text') ? undefined : TEXT_ONLY,
   audio: refused(TEXT_ONLY),

@@ -18,7 +18,7 @@ import type { Input } from './input.js'
 import type { Deps } from './options.js'
 
 /** The fields of a request that become a message. Core has other names for them. */
-type FieldNames = { readonly session: string; readonly input: string }
+type FieldNames = { readonly session: string; readonly input: string; readonly format: string }
 
 export type Asked = {
   readonly fields: FieldNames
@@ -28,6 +28,8 @@ export type Asked = {
   readonly sessionId: string | undefined
   readonly endUserId: string | undefined
   readonly metadata: JsonObject | undefined
+  /** The answer is JSON that matches it. */
+  readonly responseSchema: JsonObject | undefined
 }
 
 /** Stores the message, and waits up to `waitMs` for its answer. */
@@ -37,7 +39,7 @@ export async function sendAsked(
   asked: Asked,
   waitMs: number,
 ): Promise<{ message: Message; attached: boolean }> {
-  const { agent, input, endUserId, metadata } = asked
+  const { agent, input, endUserId, metadata, responseSchema } = asked
   const sender = senderOf(c)
   const { idempotencyKey, abort, access } = sender
   const refused = idempotencyKeyProblem(idempotencyKey)
@@ -53,6 +55,7 @@ export async function sendAsked(
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
+    responseSchema,
     executionPrincipal: endUserId === undefined ? undefined : { type: 'end_user', endUserId },
     waitMs,
   })
@@ -63,12 +66,13 @@ export async function sendAsked(
 }
 
 /** Puts the names of the request's fields into a refusal of core. */
-function withFieldsOf({ session, input }: FieldNames, error: EndpointError): EndpointError {
+function withFieldsOf({ session, input, format }: FieldNames, error: EndpointError): EndpointError {
   if (error.kind !== 'invalid') return error
   const names: Readonly<Record<string, string>> = {
     sessionId: session,
     message: input,
     earlierTurns: input,
+    responseSchema: format,
   }
   const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }))
   return { ...error, issues }

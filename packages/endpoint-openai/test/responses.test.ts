@@ -336,7 +336,9 @@ describe('a field that cannot be honoured is refused', () => {
   it.each([
     [{ tools: [{ type: 'function', name: 'f' }] }, 'tools'],
     [{ tool_choice: 'required' }, 'tool_choice'],
-    [{ text: { format: { type: 'json_object' } } }, 'text'],
+    [{ text: { format: { type: 'grammar' } } }, 'text.format'],
+    [{ text: { format: { type: 'json_schema', name: 'a' } } }, 'text.format'],
+    [{ text: { format: 'json_object' } }, 'text.format'],
     [{ include: ['reasoning.encrypted_content'] }, 'include'],
     [{ top_logprobs: 3 }, 'top_logprobs'],
     [{ nothing: 1 }, 'nothing'],

@@ -243,7 +243,7 @@ describe('a chat completion', () => {
     [{ n: 2 }, 'n'],
     [{ stop: ['x'] }, 'stop'],
     [{ logprobs: true }, 'logprobs'],
-    [{ response_format: { type: 'json_object' } }, 'response_format'],
+    [{ response_format: { type: 'json_schema', json_schema: {} } }, 'response_format'],
     [{ modalities: ['audio'] }, 'modalities'],
     [{ tools: [{ type: 'function' }] }, 'tools'],
     [{ logit_bias: { 1: 1 } }, 'logit_bias'],

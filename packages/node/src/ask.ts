@@ -5,7 +5,13 @@ import {
   type MessagingService,
   type JsonObject,
 } from '@org/agent-messaging-core'
-import { given, type Clock, type Crypto, type Ids } from '@org/agent-messaging-core/runtime'
+import {
+  given,
+  type Clock,
+  type Crypto,
+  type Ids,
+  type InputPart,
+} from '@org/agent-messaging-core/runtime'
 import { inputFacts, isSettled, isRefusal } from '@org/agent-messaging-core/host'
 import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 import { invalid, taken } from './taken.js'
@@ -15,6 +21,10 @@ export type AskOptions = {
   readonly sessionId?: string | undefined
   /** On whose behalf the agent runs. Default: the agent's. */
   readonly executionPrincipal?: ExecutionPrincipal | undefined
+  /** Data, and files by reference, for an agent that takes them. */
+  readonly parts?: readonly InputPart[] | undefined
+  /** The answer is JSON that matches this JSON Schema. */
+  readonly responseSchema?: JsonObject | undefined
   /** JSON that comes back with the message and its events. */
   readonly metadata?: JsonObject | undefined
   /** Calls with one key make one message, whose answer each of them gets. */
@@ -30,6 +40,8 @@ const TIMEOUT_MS = 600_000
 const OPTIONS = {
   sessionId: true,
   executionPrincipal: true,
+  parts: true,
+  responseSchema: true,
   metadata: true,
   idempotencyKey: true,
   timeoutMs: true,

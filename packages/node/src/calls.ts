@@ -111,6 +111,8 @@ const newMessage = {
   ...agent,
   sessionId: true,
   message: true,
+  parts: true,
+  responseSchema: true,
   metadata: true,
   earlierTurns: true,
   executionPrincipal: true,

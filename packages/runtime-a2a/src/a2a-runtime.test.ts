@@ -70,6 +70,19 @@ async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
+const legacyCard = (url: string, version = '0.3.0') => ({
+  name: 'old agent',
+  description: 'for tests',
+  version: '1',
+  protocolVersion: version,
+  url,
+  preferredTransport: 'JSONRPC',
+  capabilities: {},
+  skills: [],
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+})
+
 describe('a turn of an A2A agent', () => {
   it('starts a task without blocking and returns its artifacts', async () => {
     const agent = await remote()
@@ -119,6 +132,42 @@ describe('a turn of an A2A agent', () => {
     await (await running(agent)).run(run, never)
     const metadata = { sessionId: 's-1', executionPrincipal, metadata: { channel: 'web' } }
     expect(agent.received[0]).toMatchObject({ messageId: 'm-1', metadata })
+  })
+  it.each([
+    ['1.0', {}],
+    ['0.3', { isLegacy: true, card: legacyCard }],
+  ])('sends files by URL and data to an agent of A2A %s', async (_, options) => {
+    const agent = await remote(options)
+    const url = 'https://files.example/a.pdf'
+    const parts = [
+      { type: 'file', url, mediaType: 'application/pdf', filename: 'a.pdf' },
+      { type: 'data', name: 'order', id: 'o-1', data: { total: 7 } },
+    ] as const
+    const outcome = await (await running(agent)).run(session().request('hi', { parts }), never)
+    expect(outcome).toMatchObject({ kind: 'answered' })
+    expect(agent.received[0]?.parts).toMatchObject([
+      { content: { $case: 'text', value: 'hi' } },
+      {
+        content: { $case: 'url', value: url },
+        mediaType: 'application/pdf',
+        filename: 'a.pdf',
+      },
+      { content: { $case: 'data', value: { total: 7 } }, metadata: { name: 'order', id: 'o-1' } },
+    ])
+    expect(parts.map((part) => runtime().accepts?.(part, {}))).toEqual([undefined, undefined])
+    expect(runtime().takesResponseSchema).toBeUndefined()
+  })
+  it('sends the parts with the message, and not with an answer', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request, session: kept } = session()
+    const parts = [{ type: 'data', name: 'a', data: 1 }] as const
+    const asking = request('ask which one?', { parts })
+    await runs.run(asking, never)
+    const answered = { id: 'i-1', question: 'which one?', value: 'that' }
+    const sessionState = kept.state ?? ''
+    await runs.run({ ...asking, attempt: 2, sessionState, inputs: [answered] }, never)
+    expect(agent.received.map((message) => message.parts.length)).toEqual([2, 1])
   })
   it('sends the trace of the request', async () => {
     const agent = await remote()
@@ -340,19 +389,6 @@ describe('an interrupted turn', () => {
 })
 
 describe('an A2A agent of another version', () => {
-  const legacyCard = (url: string, version = '0.3.0') => ({
-    name: 'old agent',
-    description: 'for tests',
-    version: '1',
-    protocolVersion: version,
-    url,
-    preferredTransport: 'JSONRPC',
-    capabilities: {},
-    skills: [],
-    defaultInputModes: ['text/plain'],
-    defaultOutputModes: ['text/plain'],
-  })
-
   it('is used if it speaks A2A 0.3', async () => {
     const agent = await remote({ isLegacy: true, card: legacyCard })
     const runs = await running(agent, { headers: { authorization: 'Bearer s3cret' } })

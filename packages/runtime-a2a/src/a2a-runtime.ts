@@ -35,6 +35,7 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
   return {
     kind: 'a2a',
     signsRequests: false,
+    accepts: () => undefined,
     optionsSchema: () => remoteOptionsSchema(URL_TEXT),
     parseOptions: async (input) => {
       const parts = await loadParts()

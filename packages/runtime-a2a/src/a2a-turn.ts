@@ -5,6 +5,7 @@ import {
   failedRun,
   type EndedRun,
   type FinishedRun,
+  type InputPart,
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import {
@@ -108,7 +109,8 @@ async function answerTask(
 function start(client: Client, run: RunRequest, signal: AbortSignal): Promise<Message | Task> {
   const { contextId = '' } = parseSessionState(run.sessionState) ?? {}
   const { messageId, message: text } = run
-  const place = { contextId, taskId: '', messageId, text }
+  const parts = run.parts?.map(partOf)
+  const place = { contextId, taskId: '', messageId, text, ...(parts && { parts }) }
   return client.sendMessage(requestOf(run, place), optionsOf(run, signal))
 }
 
@@ -128,11 +130,13 @@ type Sent = {
   readonly taskId: string
   readonly messageId: string
   readonly text: string
+  /** Beside the text. */
+  readonly parts?: readonly Part[]
 }
 
 function requestOf(
   run: RunRequest,
-  { contextId, taskId, messageId, text }: Sent,
+  { contextId, taskId, messageId, text, parts = [] }: Sent,
 ): SendMessageRequest {
   const content = { $case: 'text', value: text } as const
   const message: Message = {
@@ -140,7 +144,7 @@ function requestOf(
     contextId,
     taskId,
     role: Role.ROLE_USER,
-    parts: [{ content, metadata: undefined, filename: '', mediaType: 'text/plain' }],
+    parts: [{ content, metadata: undefined, filename: '', mediaType: 'text/plain' }, ...parts],
     metadata: {
       sessionId: run.sessionId,
       executionPrincipal: run.executionPrincipal,
@@ -150,6 +154,17 @@ function requestOf(
     referenceTaskIds: [],
   }
   return { tenant: '', message, configuration: undefined, metadata: undefined }
+}
+
+function partOf(part: InputPart): Part {
+  if (part.type === 'file') {
+    const { url, mediaType, filename = '' } = part
+    return { content: { $case: 'url', value: url }, metadata: undefined, filename, mediaType }
+  }
+  const { name, id, data } = part
+  const content = { $case: 'data', value: data } as const
+  const metadata = { name, ...(id !== undefined && { id }) }
+  return { content, metadata, filename: '', mediaType: 'application/json' }
 }
 
 /** Returns the question that the agent has the answer to, if the agent identified it. */

@@ -96,9 +96,9 @@ export function runLine(
   { messageId, agentId, sessionId, message, metadata, executionPrincipal, ...run }: RunRequest,
   history: readonly Turn[] | undefined,
 ): string {
-  const { attempt, inputs, sessionState, trace } = run
-  const about = { messageId, agentId, sessionId, message, metadata, executionPrincipal }
-  const more = { attempt, inputs, sessionState, history, ...trace }
+  const { parts, responseSchema, attempt, inputs, sessionState, trace } = run
+  const about = { messageId, agentId, sessionId, message, parts, metadata, executionPrincipal }
+  const more = { responseSchema, attempt, inputs, sessionState, history, ...trace }
   return toLine({ type: 'run', id, ...about, ...more })
 }
 

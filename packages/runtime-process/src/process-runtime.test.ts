@@ -154,6 +154,18 @@ describe('a run', () => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
   })
 
+  it('carries the parts and the schema of the answer', async () => {
+    const { run } = await started()
+    const { runtime } = runtimeOf(PROGRAM)
+    const parts = [{ type: 'data', name: 'order', data: { total: 7 } }] as const
+    const responseSchema = { type: 'object' }
+    const outcome = await run('Hi', { parts, responseSchema })
+    const seen = JSON.parse((outcome as { response: string }).response) as object
+    expect(seen).toMatchObject({ message: 'Hi', parts, responseSchema })
+    expect(runtime.accepts?.(parts[0], {})).toBeUndefined()
+    expect(runtime.takesResponseSchema).toBe(true)
+  })
+
   it('carries the history that the ready message asks for', async () => {
     const turn: Turn = {
       messageId: 'm1',

@@ -35,6 +35,8 @@ export function processRuntime({ limits, ...options }: ProcessRuntimeOptions): A
     kind: 'process',
     signsRequests: false,
     exclusive: true,
+    accepts: () => undefined,
+    takesResponseSchema: true,
     has,
     optionsSchema,
     parseOptions,

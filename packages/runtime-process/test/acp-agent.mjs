@@ -236,7 +236,7 @@ agent({ name: 'test agent' })
   .onRequest(methods.agent.session.prompt, async ({ params, client, requestId }) => {
     const { sessionId, prompt } = params
     const session = sessions.get(sessionId)
-    const text = prompt.at(-1).text
+    const { text } = prompt.findLast(({ type }) => type === 'text')
     endDeafTurn()
     session.prompts.push(text)
     if (store) writeFileSync(store, JSON.stringify({ [sessionId]: session.prompts }))

@@ -1,5 +1,10 @@
-import { defaultLimits } from '@org/agent-messaging-core/runtime'
-import { sendWebhookSettings, shownSend, type SendWebhook } from '@org/agent-messaging-core/host'
+import { defaultLimits, type InputPart } from '@org/agent-messaging-core/runtime'
+import {
+  MAX_INPUT_PARTS,
+  sendWebhookSettings,
+  shownSend,
+  type SendWebhook,
+} from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -18,6 +23,7 @@ import { agentIn, locationOf } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { ownAnswers, routesOf } from '../route.js'
 import { fieldsOf, jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
+import { newInputPartSchema } from '../wire/input-part.js'
 import { pendingSchema, respondedSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 import { secretText } from './webhooks.js'
@@ -34,6 +40,13 @@ const webhook = fieldsOf(
     'give it.',
 })
 
+const inputParts = z.custom<readonly InputPart[]>(Array.isArray, 'must be a list of parts').meta({
+  description:
+    'Data, and files by reference, beside the text. At most 65,536 characters as JSON. Refused ' +
+    'if the agent does not take them.',
+  shown: z.array(newInputPartSchema).max(MAX_INPUT_PARTS),
+})
+
 const newMessage = z
   .object(
     nullAsAbsent({
@@ -45,6 +58,13 @@ const newMessage = z
         ...textOf(defaultLimits.messageLength),
         description: 'The text for the agent.',
       }),
+      parts: inputParts.optional(),
+      responseSchema: jsonObject
+        .optional()
+        .describe(
+          'JSON Schema, at most 64 KiB, with the keywords of the schemas of questions. The answer ' +
+            'must be JSON that matches it, or the message fails with `RESPONSE_INVALID`.',
+        ),
       metadata: jsonObject
         .optional()
         .describe(

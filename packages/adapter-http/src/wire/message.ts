@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid } from './body.js'
 import { inputSchema, openInputSchema } from './input.js'
+import { inputPartSchema } from './input-part.js'
 import { deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
@@ -29,6 +30,8 @@ export const messageSchema = z
     status: messageStatusSchema,
     state: messageStateSchema,
     message: z.string(),
+    inputParts: z.array(inputPartSchema).readonly().optional().describe('The parts of the send.'),
+    responseSchema: jsonObject.optional().describe('JSON Schema of the answer.'),
     metadata: jsonObject.optional(),
     executionPrincipal: principalSchema,
     response: z

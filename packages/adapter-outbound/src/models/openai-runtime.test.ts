@@ -127,6 +127,39 @@ describe('a run', () => {
     })
   })
 
+  it('sends images after the text, and the schema of the answer', async () => {
+    const responseSchema = { type: 'object', properties: { total: { type: 'number' } } }
+    const url = 'https://files.example/a.png'
+    const image = { type: 'file', url, mediaType: 'Image/PNG', filename: 'a.png' } as const
+    const { baseUrl, requests } = await server()
+    const agent = await running({ baseUrl })
+    await agent.run(aRunRequest({ message: 'Hello', parts: [image], responseSchema }), never)
+    expect(requests[0]?.body).toMatchObject({
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Hello' },
+            { type: 'image_url', image_url: { url } },
+          ],
+        },
+      ],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'response', schema: responseSchema },
+      },
+    })
+    const kind = await runtime()
+    expect(kind.accepts?.(image, {})).toBeUndefined()
+    for (const part of [
+      { ...image, mediaType: 'application/pdf' },
+      { ...image, mediaType: 'x-image/png' },
+      { type: 'data', name: 'image/png', data: 1 },
+    ] as const)
+      expect(kind.accepts?.(part, {})).toContain('not supported')
+    expect(kind.takesResponseSchema).toBe(true)
+  })
+
   it('sends the trace as headers, beside the headers of the agent', async () => {
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'v=1' }
     const first = await sent({ headers: { 'x-team': 'own' } }, { trace })

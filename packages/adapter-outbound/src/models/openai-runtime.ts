@@ -1,4 +1,4 @@
-import type { JsonObject } from '@org/agent-messaging-core'
+import type { Json, JsonObject } from '@org/agent-messaging-core'
 import {
   failedRun,
   failure,
@@ -7,6 +7,7 @@ import {
   success,
   type AgentRuntime,
   type Crypto,
+  type InputPart,
   type RunningAgent,
   type RunOutcome,
   type RunRequest,
@@ -64,6 +65,11 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
     kind: 'openai',
     signsRequests: false,
     optionsSchema: openaiOptionsSchema,
+    accepts: (part) =>
+      isImage(part)
+        ? undefined
+        : 'is not supported: the agent takes text and files of type image/*',
+    takesResponseSchema: true,
     parseOptions: async (input) => {
       const checked = await check(input)
       return checked.ok ? success(separateSecrets(checked.value)) : checked
@@ -151,6 +157,7 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
   } = options
   const { maxTurns = DEFAULT_TURNS, maxLength = DEFAULT_HISTORY_LENGTH } = options.history ?? {}
   const turns = await request.history({ maxTurns, maxLength })
+  const { responseSchema } = request
   return {
     model,
     messages: [
@@ -159,9 +166,15 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
         { role: 'user', content: message },
         { role: 'assistant', content: response },
       ]),
-      { role: 'user', content: request.message },
+      { role: 'user', content: contentOf(request) },
     ],
     stream,
+    ...(responseSchema && {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'response', schema: responseSchema },
+      },
+    }),
     ...(stream && streamUsage && { stream_options: { include_usage: true } }),
     ...given({
       temperature,
@@ -169,6 +182,15 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
       max_completion_tokens: maxCompletionTokens,
     }),
   }
+}
+
+const isImage = (part: InputPart): part is Extract<InputPart, { readonly type: 'file' }> =>
+  part.type === 'file' && /^image\//i.test(part.mediaType)
+
+/** The server of the model reads the images. */
+function contentOf({ message, parts = [] }: RunRequest): Json {
+  const images = parts.filter(isImage).map(({ url }) => ({ type: 'image_url', image_url: { url } }))
+  return images.length === 0 ? message : [{ type: 'text', text: message }, ...images]
 }
 
 /** A stable pseudonym of the end user, different for each agent. */

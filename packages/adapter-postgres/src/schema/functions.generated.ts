@@ -38,8 +38,9 @@ begin
           when a.updated_at <> g."agentUpdatedAt" then 'agent_changed' end as refused
         from jsonb_to_recordset(round) as g (place bigint, "projectId" text, "agentId" text,
             "sessionId" text, id text, "idempotencyKey" text, fingerprint text, message text,
-            metadata text, principal text, trace text, "earlierTurns" text, now bigint,
-            "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
+            request text, metadata text, principal text, trace text, "earlierTurns" text,
+            now bigint, "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text,
+            "agentUpdatedAt" bigint)
           left join lateral
             (select * from agent_messaging.agents where id = g."agentId" for key share) a on true
           left join lateral (
@@ -77,10 +78,11 @@ begin
           and q.session_id = g."sessionId" collate "C" and g.refused is null),
       written as (
         insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
-          fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
+          fingerprint, message, request, metadata, principal, trace, earlier_turns, attempt, state,
           not_before, started_at, created_at, open_until, hook_version)
         select b.id, b."agentId", b.seq, b.last_position, b."idempotencyKey", b.fingerprint,
-          b.message, b.metadata, b.principal, b.trace, b."earlierTurns", b.is_claimed::int,
+          b.message, b.request, b.metadata, b.principal, b.trace, b."earlierTurns",
+          b.is_claimed::int,
           case when b.is_claimed then 'running' else 'queued' end,
           case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now,
           b.now, b."hookVersion"
@@ -221,9 +223,9 @@ end $$;
 `,
   claim_messages: `create or replace function agent_messaging.claim_messages(lanes jsonb, at bigint, until bigint)
 returns table (
-  id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
-  principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint,
-  token bigint, "sessionState" text, was text, "startedAt" bigint, "isExhausted" boolean)
+  id text, "projectId" text, "agentId" text, "sessionId" text, message text, request text,
+  metadata text, principal text, fingerprint text, trace text, attempt integer, inputs text,
+  "createdAt" bigint, token bigint, "sessionState" text, was text, "startedAt" bigint, "isExhausted" boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -275,9 +277,9 @@ begin
       select h.id, h.attempt, h.started_at, at,
         case h.state when 'running' then 'lost' else 'timed_out' end
       from heads h where h.state in ('running', 'deferred') and not h.is_exhausted)
-    select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
-      h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state,
-      h.state, h.started_at, h.is_exhausted
+    select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.request,
+      h.metadata, h.principal, h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at,
+      h.lease, h.session_state, h.state, h.started_at, h.is_exhausted
     from heads h order by h.place;
 end $$;
 `,
@@ -479,8 +481,8 @@ end $$;
   settle_runs: `create or replace function agent_messaging.settle_runs(runs jsonb, topics jsonb)
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
-  "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
-  attempt integer, inputs text, "createdAt" bigint, waiting text[])
+  "sessionId" text, message text, request text, metadata text, principal text, fingerprint text,
+  trace text, attempt integer, inputs text, "createdAt" bigint, waiting text[])
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -523,7 +525,8 @@ begin
   return query
     with held as materialized (
       select r.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
-        m.metadata, m.principal, m.fingerprint, m.trace, m.attempt, m.inputs, m.created_at
+        m.request, m.metadata, m.principal, m.fingerprint, m.trace, m.attempt, m.inputs,
+        m.created_at
       from rows from (jsonb_to_recordset(runs) as ("messageId" text, token bigint, now bigint,
           state text, "notBefore" bigint, "finishedAt" bigint, "responseTimeMs" bigint,
           response text, error text, usage text, events jsonb)) with ordinality as r
@@ -585,8 +588,8 @@ begin
         d."createdAt"
       from heading d order by d.event_seq, d.ordinality)
     select h.ordinality, h.waits, h."messageId", h.owner, h.agent_id, h.session_id, h.message,
-      h.metadata, h.principal, h.fingerprint, h.trace, h.attempt, h.inputs, h.created_at,
-      null::text[]
+      h.request, h.metadata, h.principal, h.fingerprint, h.trace, h.attempt, h.inputs,
+      h.created_at, null::text[]
     from moved h;
   if cardinality(order_keys) > 0 then
     place := null;

@@ -130,6 +130,7 @@ create table agent_messaging.messages (
   idempotency_key text collate "C",
   fingerprint text,
   message text not null,
+  request text,
   metadata text,
   principal text not null,
   trace text,

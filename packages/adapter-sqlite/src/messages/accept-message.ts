@@ -3,6 +3,7 @@ import {
   claimedMessage,
   createdMessage,
   newMessageClaim,
+  requestColumn,
   toMessage,
   traceColumn,
   type Accepted,
@@ -60,9 +61,9 @@ export function acceptance(
     'update messages set idempotency_key = null where agent_id = @agentId and idempotency_key = @idempotencyKey',
   )
   const insert = db.prepare<[InsertedValues]>(`
-    insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
+    insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, request, metadata, principal,
       trace, earlier_turns, attempt, state, not_before, started_at, created_at, open_until, hook_version)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
     const {
@@ -127,6 +128,7 @@ const valuesOf = (
   accepted.idempotencyKey ?? null,
   accepted.fingerprint ?? null,
   accepted.message,
+  requestColumn(accepted),
   accepted.metadata === undefined ? null : JSON.stringify(accepted.metadata),
   JSON.stringify(accepted.executionPrincipal),
   traceColumn(accepted.trace),

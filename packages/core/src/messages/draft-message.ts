@@ -7,7 +7,14 @@ import { canonicalJson, isStorableText, type Json, type JsonObject } from '../do
 import { given } from '../domain/values/given.js'
 import type { Limits } from '../domain/values/limits.js'
 import { resolvePrincipal, type PrincipalError } from '../domain/access/principal.js'
+import {
+  acceptsText,
+  inputPartOf,
+  inputPartRules,
+  type InputPart,
+} from '../domain/messages/input-part.js'
 import { metadataRule } from '../domain/messages/metadata-rule.js'
+import { responseSchemaRule } from '../domain/messages/response-schema.js'
 import { parseTrace } from '../domain/messages/trace.js'
 import { countOfMessage } from '../domain/operations/counts.js'
 import type { NewMessage } from '../ports/message-store.js'
@@ -26,6 +33,10 @@ export type SendInput = ByAccess & {
   readonly sessionId: string
   /** At most `limits.messageLength` characters. */
   readonly message: string
+  /** Data, and files by reference, for an agent that takes them. At most 20, and 64 Ki characters. */
+  readonly parts?: readonly InputPart[] | undefined
+  /** The answer must be JSON that matches this JSON Schema, with the keywords of questions. */
+  readonly responseSchema?: JsonObject | undefined
   /** JSON that comes back with the message and its events. */
   readonly metadata?: JsonObject | undefined
   /** Turns that took place elsewhere. The session's `history` has them before this message. */
@@ -63,15 +74,18 @@ export const checkInput = (input: SendInput, limits: Limits): Result<void, Inval
 /** The message to store, and the span of its send, which the commit ends. */
 export type Draft = { readonly span: ActiveSpan; readonly born: NewMessage }
 
-export type Drafting = Pick<Platform, 'clock' | 'crypto' | 'ids' | 'tracing'>
+export type Drafting = Pick<Platform, 'clock' | 'crypto' | 'ids' | 'runtimes' | 'tracing'>
 
-/** Creates the message to store. Resolves the principal. */
+/** Creates the message to store. Resolves the principal. Refuses what the agent cannot get. */
 export function draftMessage(
   d: Drafting,
   input: SendInput,
   agent: Agent,
-): Result<Draft, PrincipalError> {
+): Result<Draft, PrincipalError | Invalid> {
   const { projectId, sessionId, message, metadata, idempotencyKey, earlierTurns = [] } = input
+  const { parts = [], responseSchema } = input
+  const refused = broken(refusalsOf(d.runtimes, input, agent))
+  if (refused) return refused
   const span = d.tracing.start({
     name: 'message.send',
     parent: parseTrace(input.traceparent, input.tracestate),
@@ -94,6 +108,8 @@ export function draftMessage(
     message,
     executionPrincipal: principal.value,
     now,
+    ...(parts.length > 0 && { inputParts: parts.map(inputPartOf) }),
+    ...(responseSchema && { responseSchema }),
     ...(metadata && { metadata }),
     ...(trace && { trace }),
     ...(earlierTurns.length > 0 && { earlierTurns }),
@@ -102,6 +118,23 @@ export function draftMessage(
     count: countOfMessage({ ...input, agentId: agent.id }, now),
   }
   return ok({ span, born })
+}
+
+/** The parts and the schema of a send that agents of this kind do not get. */
+function refusalsOf(
+  runtimes: Platform['runtimes'],
+  { parts = [], responseSchema }: SendInput,
+  { runtime: { kind, options } }: Agent,
+): Record<string, Rule> {
+  const rules: Record<string, Rule> = {}
+  const runtime = runtimes.get(kind)
+  for (const [index, part] of parts.entries())
+    rules[`parts.${index}`] = runtime?.accepts
+      ? runtime.accepts(inputPartOf(part), options)
+      : acceptsText()
+  if (responseSchema && !runtime?.takesResponseSchema)
+    rules['responseSchema'] = `is not supported by agents of kind ${kind}`
+  return rules
 }
 
 function hookOf(d: Drafting, { projectId, hook, webhook }: SendInput, messageId: string) {
@@ -114,10 +147,9 @@ function hookOf(d: Drafting, { projectId, hook, webhook }: SendInput, messageId:
  * Returns equal texts for equal requests, in any order of their keys. Covers the webhook: a repeat
  * with another secret would wait for deliveries that it cannot verify.
  */
-function fingerprintOf(
-  d: Pick<Platform, 'crypto'>,
-  { sessionId, message, metadata, executionPrincipal, earlierTurns = [], webhook }: SendInput,
-): string {
+function fingerprintOf(d: Pick<Platform, 'crypto'>, input: SendInput): string {
+  const { sessionId, message, metadata, executionPrincipal, webhook } = input
+  const { parts = [], responseSchema, earlierTurns = [] } = input
   const asked: JsonObject = {
     sessionId,
     message,
@@ -126,6 +158,8 @@ function fingerprintOf(
   }
   if (earlierTurns.length > 0)
     asked['earlierTurns'] = earlierTurns.map(({ message, response }) => ({ message, response }))
+  if (parts.length > 0) asked['parts'] = parts.map(inputPartOf) as Json[]
+  if (responseSchema) asked['responseSchema'] = responseSchema
   // A hash of the secret itself would let a reader of the database guess it.
   if (webhook)
     asked['webhook'] = {
@@ -139,6 +173,8 @@ function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
   return {
     sessionId: textRule(input.sessionId, limits.sessionIdLength),
     message: textRule(input.message, limits.messageLength),
+    ...inputPartRules(input.parts),
+    responseSchema: responseSchemaRule(input.responseSchema),
     metadata: metadataRule(input.metadata, limits),
     earlierTurns: earlierTurnsRule(input.earlierTurns, limits),
     'Idempotency-Key': keyRule(input.idempotencyKey, limits),

@@ -295,5 +295,7 @@ function readParts(
   })
 }
 
-const textLength = ({ message, state }: Message): number =>
-  message.length + (state.kind === 'responded' ? state.response.length : 0)
+const textLength = ({ message, inputParts, responseSchema, state }: Message): number =>
+  message.length +
+  (inputParts || responseSchema ? JSON.stringify([inputParts, responseSchema]).length : 0) +
+  (state.kind === 'responded' ? state.response.length : 0)

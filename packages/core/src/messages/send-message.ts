@@ -113,8 +113,8 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
 const isStarting = (error: SendError): boolean =>
   error.kind === 'agent_not_running' && error.state === 'starting'
 
-const bytesOf = ({ message, metadata, earlierTurns }: SendInput): number =>
-  message.length + JSON.stringify([metadata, earlierTurns]).length
+const bytesOf = ({ message, parts, responseSchema, metadata, earlierTurns }: SendInput): number =>
+  message.length + JSON.stringify([parts, responseSchema, metadata, earlierTurns]).length
 
 type Acceptance = {
   readonly agent: Agent

@@ -1,6 +1,7 @@
 import type { Agent } from '../domain/agents/agent.js'
 import type { HistoryLimit, Turn } from '../domain/messages/history.js'
 import type { JsonObject } from '../domain/values/json.js'
+import type { InputPart } from '../domain/messages/input-part.js'
 import type { AnsweredInput } from '../domain/messages/message-input.js'
 import type { ExecutionPrincipal } from '../domain/access/principal.js'
 import type { RunError, RunOutcome } from '../domain/messages/run.js'
@@ -35,6 +36,14 @@ export interface AgentRuntime {
    * runtime is broken.
    */
   parseOptions(options: JsonObject): Promise<PortResult<ParsedOptions, string>>
+  /**
+   * Returns why an agent with these options takes no such part of a message, as the end of a
+   * sentence, or undefined. The send is then refused. A pure function. If absent, agents of this
+   * kind take text only, as `acceptsText` says.
+   */
+  accepts?(part: InputPart, options: JsonObject): string | undefined
+  /** True if agents get the `responseSchema` of a message. Otherwise sends with one are refused. */
+  readonly takesResponseSchema?: boolean
   /**
    * Resolves with Ok when the agent takes runs. Calls `onExit` at most once, later, if the agent
    * ends without a stop. A slow start ends soon after `signal` aborts, at the stop of this
@@ -89,6 +98,10 @@ export type RunRequest = {
   readonly agentId: string
   readonly sessionId: string
   readonly message: string
+  /** What the message has beside its text. Only kinds of agents that `accepts` them get parts. */
+  readonly parts?: readonly InputPart[]
+  /** JSON Schema of the answer. Another answer fails the message with `RESPONSE_INVALID`. */
+  readonly responseSchema?: JsonObject
   readonly metadata?: JsonObject
   readonly executionPrincipal: ExecutionPrincipal
   /** Counts from 1. Above 1, an earlier run of this message failed or was lost. */

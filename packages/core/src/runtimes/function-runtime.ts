@@ -47,6 +47,8 @@ export function functionRuntime(
     signsRequests: false,
     exclusive,
     has: ({ handler }) => find(handler) !== undefined,
+    accepts: () => undefined,
+    takesResponseSchema: true,
     optionsSchema: () => ({
       properties: {
         handler: { type: 'string', description: 'The name of a function of the server.' },

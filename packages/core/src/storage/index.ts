@@ -326,6 +326,7 @@ export {
   MESSAGE_STATE,
   messageOf,
   messageStateColumns,
+  requestColumn,
   toMessage,
   type MessageFacts,
   type MessageRow,

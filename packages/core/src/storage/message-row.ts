@@ -15,6 +15,8 @@ export type MessageFacts = {
   readonly agentId: string
   readonly sessionId: string
   readonly message: string
+  /** `inputParts` and `responseSchema`, which most messages do not have. */
+  readonly request: string | null
   readonly metadata: string | null
   readonly principal: string
   readonly fingerprint: string | null
@@ -71,6 +73,7 @@ export const MESSAGE_COLUMNS = [
   'sessionSeq',
   'position',
   'message',
+  'request',
   'metadata',
   'principal',
   'fingerprint',
@@ -87,6 +90,11 @@ export const MESSAGE_SESSION_COLUMNS = [
   'headPosition',
   'lease',
 ] as const satisfies readonly (keyof MessageRow)[]
+
+type Requested = Pick<Message, 'inputParts' | 'responseSchema'>
+
+export const requestColumn = ({ inputParts, responseSchema }: Requested): string | null =>
+  inputParts || responseSchema ? JSON.stringify({ inputParts, responseSchema }) : null
 
 export const inputsColumn = (inputs: readonly MessageInput[]): string => JSON.stringify(inputs)
 
@@ -111,6 +119,7 @@ export const messageOf = <S extends MessageState>(
   agentId: row.agentId,
   sessionId: row.sessionId,
   message: row.message,
+  ...(row.request !== null && (JSON.parse(row.request) as Requested)),
   ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as JsonObject }),
   executionPrincipal: JSON.parse(row.principal) as ExecutionPrincipal,
   ...(row.fingerprint !== null && { fingerprint: row.fingerprint }),

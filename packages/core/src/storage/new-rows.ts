@@ -33,6 +33,8 @@ const messageOf = <S extends MessageState>(accepted: NewMessage, attempt: number
   agentId: accepted.agentId,
   sessionId: accepted.sessionId,
   message: accepted.message,
+  ...(accepted.inputParts && { inputParts: accepted.inputParts }),
+  ...(accepted.responseSchema && { responseSchema: accepted.responseSchema }),
   ...(accepted.metadata && { metadata: accepted.metadata }),
   executionPrincipal: accepted.executionPrincipal,
   ...(accepted.fingerprint !== undefined && { fingerprint: accepted.fingerprint }),

@@ -2,6 +2,7 @@ import type { Message, JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { errorOf } from '@org/agent-messaging-core/host'
 import { errorObject } from '../errors.js'
+import { formatOf } from '../format.js'
 import { itemId, responseId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { responseUsage } from '../usage.js'
@@ -91,6 +92,7 @@ export function responseBody(message: Message, model: string) {
     usage: responseUsage(message),
     safety_identifier: executionPrincipal.type === 'end_user' ? executionPrincipal.endUserId : null,
     ...UNUSED,
+    text: { format: formatOf(message.responseSchema) },
   }
 }
 
@@ -127,7 +129,6 @@ const UNUSED = {
   parallel_tool_calls: false,
   max_tool_calls: null,
   max_output_tokens: null,
-  text: { format: { type: 'text' } },
   truncation: 'disabled',
   temperature: 1,
   top_p: 1,

@@ -2,6 +2,7 @@ import type { JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import { fieldProblem, problem, RESPONSE_FIELDS } from '../fields.js'
+import { schemaOf } from '../format.js'
 import { parseResponseId, type MessageRef } from '../ids.js'
 import { readInput, type Answers, type Input } from '../input.js'
 import { isFlag, readCommon, type Common } from '../request.js'
@@ -11,6 +12,7 @@ import { KEPT } from './body.js'
 export type ResponseRequest = Common & {
   readonly input: Input
   readonly background: boolean
+  readonly responseSchema: JsonObject | undefined
   readonly sessionId: string | undefined
   readonly previous: (MessageRef & { readonly id: string }) | undefined
 }
@@ -19,7 +21,7 @@ export type ResponseRequest = Common & {
 export function readResponseRequest(body: JsonObject, answers: Answers): ResponseRequest {
   const field = fieldProblem(body, RESPONSE_FIELDS)
   if (field) throw new RequestRefusal(field)
-  const { background, instructions } = body
+  const { background, instructions, text } = body
   if (!isFlag(background)) throw new RequestRefusal(problem('background', 'must be true or false'))
   if (!isText(instructions)) throw new RequestRefusal(problem('instructions', 'must be a text'))
   if (isJsonObject(body['metadata']) && body['metadata'][KEPT] !== undefined)
@@ -30,6 +32,7 @@ export function readResponseRequest(body: JsonObject, answers: Answers): Respons
     ...readCommon(body),
     input: readInput(body['input'], { param: 'input', first: instructions ?? undefined, answers }),
     background: background === true,
+    responseSchema: isJsonObject(text) ? schemaOf(text['format'], 'text.format') : undefined,
     ...readPlace(body),
   }
 }

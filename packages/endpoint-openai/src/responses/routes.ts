@@ -20,7 +20,7 @@ import { historyLimit, type Place, placeOf } from './place.js'
 import { readReferences, readStored } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
 
-const FIELDS = { session: 'conversation', input: 'input' }
+const FIELDS = { session: 'conversation', input: 'input', format: 'text.format' }
 
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) => {
@@ -42,11 +42,16 @@ export const responseRoutes = (d: Deps) => {
 async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
   const request = readResponseRequest(body, await readReferences(c, d, body['input']))
   const place = await placeOf(c, d, request)
-  const { agent, endUserId, background } = request
+  const { agent, endUserId, background, responseSchema } = request
   const waitMs = background || request.stream ? 0 : d.maxWaitMs
   const metadata = metadataOf(request.metadata, keptOf(request))
   const send = ({ sessionId, input }: Place) =>
-    sendAsked(c, d, { fields: FIELDS, agent, input, sessionId, endUserId, metadata }, waitMs)
+    sendAsked(
+      c,
+      d,
+      { fields: FIELDS, agent, input, sessionId, endUserId, metadata, responseSchema },
+      waitMs,
+    )
   const { original } = place
   const { message, attached } = await send(place).catch((thrown) => {
     // A repeated request finds its first message behind the previous one, which looks like a branch.

@@ -161,6 +161,26 @@ describe('a turn', () => {
     })
   })
 
+  it('sends files as links, and refuses data and schemas', async () => {
+    const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
+    const { agent } = await running()
+    const url = 'https://files.example/a.pdf'
+    const file = { type: 'file', url, mediaType: 'application/pdf' } as const
+    const named = { ...file, filename: 'a.pdf', size: 7 }
+    const outcome = await session().run(agent, 'prompt', { parts: [file, named] })
+    const link = { type: 'resource_link', uri: url, mimeType: 'application/pdf' }
+    expect(JSON.parse((outcome as { response: string }).response)).toMatchObject({
+      prompt: [
+        { type: 'text', text: 'prompt' },
+        { ...link, name: url },
+        { ...link, name: 'a.pdf', size: 7 },
+      ],
+    })
+    expect(runtime.accepts?.(file, {})).toBeUndefined()
+    expect(runtime.accepts?.({ type: 'data', name: 'a', data: 1 }, {})).toContain('not supported')
+    expect(runtime.takesResponseSchema).toBeUndefined()
+  })
+
   it('carries the trace in the protocol’s own fields', async () => {
     const { agent } = await running()
     const trace = {

@@ -28,6 +28,8 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
     kind: 'acp',
     signsRequests: false,
     exclusive: true,
+    accepts: ({ type }) =>
+      type === 'file' ? undefined : 'is not supported: the agent takes text and files',
     has,
     optionsSchema,
     parseOptions: async (given) => {

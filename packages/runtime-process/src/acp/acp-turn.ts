@@ -5,6 +5,7 @@ import {
   type AskingRun,
   type EndedRun,
   type FinishedRun,
+  type InputPart,
   type RunRequest,
   type Turn,
 } from '@org/agent-messaging-core/runtime'
@@ -158,9 +159,20 @@ function promptOf(sessionId: string, history: readonly Turn[], run: RunRequest):
   }
   return {
     sessionId,
-    prompt: [...historyBlocks(history), { type: 'text', text: message }],
+    prompt: [
+      ...historyBlocks(history),
+      { type: 'text', text: message },
+      ...(run.parts ?? []).flatMap(linkOf),
+    ],
     _meta: { ...run.trace, [META_KEY]: about },
   }
+}
+
+/** Each agent takes links. The agent reads the file, not the service. */
+function linkOf(part: InputPart): ContentBlock[] {
+  if (part.type !== 'file') return []
+  const { url: uri, mediaType: mimeType, filename: name = uri, size } = part
+  return [{ type: 'resource_link', uri, name, mimeType, ...(size !== undefined && { size }) }]
 }
 
 /** As JSON, so that no text in the history can pass for another turn. */

@@ -29,6 +29,8 @@ type SendOptions = ServerOptions & {
   readonly session?: string
   readonly endUser?: string
   readonly service?: true
+  readonly part?: readonly JsonObject[]
+  readonly responseSchema?: JsonObject
   readonly metadata?: JsonObject
   readonly webhookUrl?: string
   readonly webhookSecretFile?: string
@@ -62,6 +64,16 @@ export function addSend(program: Command): void {
     .option('--session <id>', 'session to continue (default: a new session)')
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
+    .addOption(
+      new Option(
+        '--part <file>',
+        'JSON file with a data or file part for the message (repeatable)',
+      ).argParser((file: string, before?: readonly JsonObject[]) => [
+        ...(before ?? []),
+        jsonFile(file),
+      ]),
+    )
+    .option('--response-schema <file>', 'JSON file with the JSON Schema of the answer', jsonFile)
     .option('--metadata <file>', 'JSON file with metadata for the message', jsonFile)
     .option('--webhook-url <url>', 'URL that gets the events of this message')
     .addOption(
@@ -146,17 +158,24 @@ function apiKeyOf(config: Config, { apiKey }: ServerOptions) {
 /** A repeated idempotency key needs the same body, so the default session derives from the key. */
 function messageOf(
   message: string,
-  { session, endUser, service, metadata, idempotencyKey, ...options }: SendOptions,
+  { session, endUser, service, part, idempotencyKey, ...options }: SendOptions,
 ): NewMessage {
   const principal =
     endUser === undefined
       ? service && { type: 'service' as const }
       : { type: 'end_user' as const, endUserId: endUser }
+  const { responseSchema, metadata } = options
   const newSession = idempotencyKey === undefined ? randomUUID() : hash('sha256', idempotencyKey)
   return {
     sessionId: session ?? `cli-${newSession}`,
     message,
-    ...given({ metadata, executionPrincipal: principal, webhook: webhookOf(options) }),
+    ...given({
+      parts: part as NewMessage['parts'],
+      responseSchema,
+      metadata,
+      executionPrincipal: principal,
+      webhook: webhookOf(options),
+    }),
   }
 }
 

@@ -21,6 +21,7 @@ import { erasePrincipalSuite } from './messages/erase-principal.js'
 import { eventListenersSuite } from './deliveries/event-listeners.js'
 import { eventLogSuite } from './deliveries/event-log.js'
 import { fencingSuite } from './messages/fencing.js'
+import { inputPartsSuite } from './messages/input-parts.js'
 import { inputsSuite } from './messages/inputs.js'
 import { idempotencySuite } from './messages/idempotency.js'
 import { instancesSuite } from './service/instances.js'
@@ -80,6 +81,7 @@ const suites = {
     'runs without an answer': pastRunsSuite,
     'retrying messages': retrySuite,
     'metadata of messages': messageMetadataSuite,
+    'parts of requests': inputPartsSuite,
     sessions: sessionsSuite,
     'erasing an end user': erasePrincipalSuite,
     'the history of a session': sessionPastSuite,

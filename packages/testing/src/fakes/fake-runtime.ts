@@ -13,7 +13,16 @@ import {
 } from '@org/agent-messaging-core/runtime'
 
 export type FakeRuntimeOptions = Partial<
-  Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>
+  Pick<
+    AgentRuntime,
+    | 'kind'
+    | 'signsRequests'
+    | 'exclusive'
+    | 'has'
+    | 'accepts'
+    | 'takesResponseSchema'
+    | 'parseOptions'
+  >
 > & {
   /**
    * Answers every run instead of the test, and decides what an abort does. A thrown error fails
@@ -89,6 +98,8 @@ export function fakeRuntime({
   signsRequests = false,
   exclusive = false,
   has = () => true,
+  accepts = () => undefined,
+  takesResponseSchema = true,
   parseOptions,
 }: FakeRuntimeOptions = {}): FakeRuntime {
   const starts: RuntimeAgent[] = []
@@ -128,6 +139,8 @@ export function fakeRuntime({
     signsRequests,
     exclusive,
     has,
+    accepts,
+    takesResponseSchema,
     parseOptions: parseOptions ?? (async (options) => success({ options, secrets: {} })),
     start: async (runtimeAgent, onExit) => {
       starts.push(runtimeAgent)

@@ -39,8 +39,9 @@ begin
           when a.updated_at <> g."agentUpdatedAt" then 'agent_changed' end as refused
         from jsonb_to_recordset(round) as g (place bigint, "projectId" text, "agentId" text,
             "sessionId" text, id text, "idempotencyKey" text, fingerprint text, message text,
-            metadata text, principal text, trace text, "earlierTurns" text, now bigint,
-            "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text, "agentUpdatedAt" bigint)
+            request text, metadata text, principal text, trace text, "earlierTurns" text,
+            now bigint, "claimUntil" bigint, "hookVersion" bigint, "apiKeyId" text,
+            "agentUpdatedAt" bigint)
           left join lateral
             (select * from agent_messaging.agents where id = g."agentId" for key share) a on true
           left join lateral (
@@ -78,10 +79,11 @@ begin
           and q.session_id = g."sessionId" collate "C" and g.refused is null),
       written as (
         insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
-          fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
+          fingerprint, message, request, metadata, principal, trace, earlier_turns, attempt, state,
           not_before, started_at, created_at, open_until, hook_version)
         select b.id, b."agentId", b.seq, b.last_position, b."idempotencyKey", b.fingerprint,
-          b.message, b.metadata, b.principal, b.trace, b."earlierTurns", b.is_claimed::int,
+          b.message, b.request, b.metadata, b.principal, b.trace, b."earlierTurns",
+          b.is_claimed::int,
           case when b.is_claimed then 'running' else 'queued' end,
           case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now,
           b.now, b."hookVersion"

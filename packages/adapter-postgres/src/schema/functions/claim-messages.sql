@@ -4,9 +4,9 @@
 -- separate statement costs more than the claim. Most of its time goes into planning.
 create or replace function agent_messaging.claim_messages(lanes jsonb, at bigint, until bigint)
 returns table (
-  id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
-  principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint,
-  token bigint, "sessionState" text, was text, "startedAt" bigint, "isExhausted" boolean)
+  id text, "projectId" text, "agentId" text, "sessionId" text, message text, request text,
+  metadata text, principal text, fingerprint text, trace text, attempt integer, inputs text,
+  "createdAt" bigint, token bigint, "sessionState" text, was text, "startedAt" bigint, "isExhausted" boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -58,8 +58,8 @@ begin
       select h.id, h.attempt, h.started_at, at,
         case h.state when 'running' then 'lost' else 'timed_out' end
       from heads h where h.state in ('running', 'deferred') and not h.is_exhausted)
-    select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
-      h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state,
-      h.state, h.started_at, h.is_exhausted
+    select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.request,
+      h.metadata, h.principal, h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at,
+      h.lease, h.session_state, h.state, h.started_at, h.is_exhausted
     from heads h order by h.place;
 end $$;

@@ -13,8 +13,8 @@
 create or replace function agent_messaging.settle_runs(runs jsonb, topics jsonb)
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
-  "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
-  attempt integer, inputs text, "createdAt" bigint, waiting text[])
+  "sessionId" text, message text, request text, metadata text, principal text, fingerprint text,
+  trace text, attempt integer, inputs text, "createdAt" bigint, waiting text[])
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -57,7 +57,8 @@ begin
   return query
     with held as materialized (
       select r.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
-        m.metadata, m.principal, m.fingerprint, m.trace, m.attempt, m.inputs, m.created_at
+        m.request, m.metadata, m.principal, m.fingerprint, m.trace, m.attempt, m.inputs,
+        m.created_at
       from rows from (jsonb_to_recordset(runs) as ("messageId" text, token bigint, now bigint,
           state text, "notBefore" bigint, "finishedAt" bigint, "responseTimeMs" bigint,
           response text, error text, usage text, events jsonb)) with ordinality as r
@@ -119,8 +120,8 @@ begin
         d."createdAt"
       from heading d order by d.event_seq, d.ordinality)
     select h.ordinality, h.waits, h."messageId", h.owner, h.agent_id, h.session_id, h.message,
-      h.metadata, h.principal, h.fingerprint, h.trace, h.attempt, h.inputs, h.created_at,
-      null::text[]
+      h.request, h.metadata, h.principal, h.fingerprint, h.trace, h.attempt, h.inputs,
+      h.created_at, null::text[]
     from moved h;
   if cardinality(order_keys) > 0 then
     place := null;

@@ -117,6 +117,7 @@ create table messages (
   idempotency_key text,
   fingerprint text,
   message text not null,
+  request text,
   metadata text,
   principal text not null,
   trace text,

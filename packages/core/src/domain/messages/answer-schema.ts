@@ -21,6 +21,14 @@ export const ANSWER_LIMITS: CheckLimits = {
   steps: 1_000_000,
 }
 
+/** The limits of a schema of a sender or a host. `values` is the most for a schema of one node. */
+export const WIDE_LIMITS: CheckLimits = {
+  schemaLength: 64 * 1024,
+  schemaNodes: 5_000,
+  values: 500_000,
+  steps: 1_000_000,
+}
+
 /** Returns why this is not a JSON Schema for answers, or undefined. */
 export function schemaProblem(schema: unknown, limits: CheckLimits): string | undefined {
   if (!isJsonObject(schema)) return 'has a schema that is not an object'
@@ -85,6 +93,18 @@ export function checkValue(
   }
 }
 
+/** Checks a value within `WIDE_LIMITS`. Looks at most at each value once for each schema node. */
+export function checkWithinWork(
+  schema: JsonObject,
+  value: Json,
+  steps = WIDE_LIMITS.steps,
+): Pick<Checked, 'problem' | 'at'> {
+  const { nodes } = shapeOf(schema, WIDE_LIMITS.schemaNodes)
+  const limits = { ...WIDE_LIMITS, steps, values: Math.floor(WIDE_LIMITS.values / nodes) }
+  const problem = sizeProblem(value, limits)
+  return problem === undefined ? checkValue(schema, value, limits) : { problem }
+}
+
 /** References can repeat a check without end, and a pattern can take longer than any limit. */
 const REFUSED = words(
   '$ref $dynamicRef $recursiveRef pattern patternProperties',
@@ -143,7 +163,7 @@ type Shape = { readonly nodes: number; readonly wrong?: string }
  * Counts the schemas in a schema. `wrong` tells why this is not a schema with at most `maxNodes`
  * of them. The walk ends there.
  */
-export function shapeOf(schema: Json, maxNodes: number): Shape {
+function shapeOf(schema: Json, maxNodes: number): Shape {
   const found: Json[] = [schema]
   const no = (wrong: string): Shape => ({ nodes: found.length, wrong })
   for (const node of found) {

@@ -2,6 +2,7 @@ import type { EventPayload } from '../webhooks/event.js'
 import { echoOf } from '../webhooks/event.js'
 import { toIso, type Instant } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
+import type { InputPart } from './input-part.js'
 import type { MessageInput } from './message-input.js'
 import type { ExecutionPrincipal } from '../access/principal.js'
 import type { FinishedRun, RunError } from './run.js'
@@ -15,6 +16,10 @@ export type Message = {
   readonly agentId: string
   readonly sessionId: string
   readonly message: string
+  /** What the sender gave beside the text. */
+  readonly inputParts?: readonly InputPart[]
+  /** JSON Schema of the answer, which is JSON then. */
+  readonly responseSchema?: JsonObject
   readonly metadata?: JsonObject
   readonly executionPrincipal: ExecutionPrincipal
   /** A digest of the request. It shows whether a key is used with another request. */

@@ -7,7 +7,7 @@ export const RUN_ERROR_CODES = [
   'RUNTIME_LOST', // the process of the run ended
   'RUNTIME_EXITED', // the runtime ended or could not start
   'RUNTIME_UNHEALTHY', // the agent failed several health checks in a row
-  'RESPONSE_INVALID', // not a string, too long, or not storable
+  'RESPONSE_INVALID', // not a string, too long, not storable, or not as `responseSchema` says
   'CANCELLED', // a caller cancelled the message
   'QUESTION_INVALID', // the agent asked a question that cannot be asked
   'INPUT_EXPIRED', // the question had no answer at its deadline

@@ -199,7 +199,7 @@ const AUTHORITY = /^(?:https?|wss?|ftp|file):[\\/]*([^\\/?#]*)/i
 const MAX_HOST_LENGTH = 253
 
 /** `URL.canParse` takes quadratic time for a host of Unicode letters, so a host has a limit. */
-function isUrl(text: string): boolean {
+export function isUrl(text: string): boolean {
   if (/[\0- ]/.test(text)) return false
   const authority = AUTHORITY.exec(text)?.[1] ?? ''
   const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d{1,5}$/, '')

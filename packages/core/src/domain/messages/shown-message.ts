@@ -3,6 +3,7 @@ import type { RunUsage } from '../operations/usage.js'
 import { toIso } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
 import { openInput } from './input-decisions.js'
+import type { InputPart } from './input-part.js'
 import {
   inputFacts,
   type InputAnswer,
@@ -26,6 +27,10 @@ export type ShownMessage = Outcome & {
   readonly status: 'pending' | 'responded'
   readonly state: MessageStateKind
   readonly message: string
+  /** What the sender gave beside the text. */
+  readonly inputParts?: readonly InputPart[] | undefined
+  /** JSON Schema of the answer, which is JSON then. */
+  readonly responseSchema?: JsonObject | undefined
   readonly metadata?: JsonObject | undefined
   readonly executionPrincipal: ExecutionPrincipal
   /** The open question. Present if the state is `input_required`. */
@@ -69,6 +74,8 @@ export const shownMessage = (message: Message): ShownMessage => ({
   status: statusOf(message.state),
   state: message.state.kind,
   message: message.message,
+  inputParts: message.inputParts,
+  responseSchema: message.responseSchema,
   metadata: message.metadata,
   executionPrincipal: message.executionPrincipal,
   ...outcomeOf(message),

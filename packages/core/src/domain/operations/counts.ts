@@ -1,6 +1,7 @@
 import type { Outcome } from '../webhooks/delivery.js'
 import type { Instant } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
+import type { InputPart } from '../messages/input-part.js'
 import type { MessageState } from '../messages/message.js'
 import type { RunError } from '../messages/run.js'
 import type { RunUsage } from './usage.js'
@@ -45,7 +46,7 @@ export const COUNTED = {
   delivered: 'Deliveries that a receiver accepted.',
   exhausted: 'Deliveries without another attempt.',
   attempts: 'Requests to webhooks.',
-  bytesIn: 'Messages with their metadata, and published events, in UTF-8.',
+  bytesIn: 'Messages with their parts, schema and metadata, and published events, in UTF-8.',
   bytesOut: 'Answers, and the bodies of attempts, in UTF-8.',
   inputTokens: 'Tokens that runtimes report.',
   outputTokens: 'Tokens that runtimes report.',
@@ -82,14 +83,19 @@ type SentMessage = {
   readonly projectId: string
   readonly agentId: string
   readonly message: string
+  readonly parts?: readonly InputPart[] | undefined
+  readonly responseSchema?: JsonObject | undefined
   readonly metadata?: JsonObject | undefined
 }
 
 export const countOfMessage = (
-  { projectId, agentId, message, metadata }: SentMessage,
+  { projectId, agentId, message, parts, responseSchema, metadata }: SentMessage,
   at: Instant,
 ): Count => {
-  const bytesIn = bytesOf(message) + (metadata ? bytesOf(JSON.stringify(metadata)) : 0)
+  const bytesIn = [parts, responseSchema, metadata].reduce<number>(
+    (sum, json) => sum + (json ? bytesOf(JSON.stringify(json)) : 0),
+    bytesOf(message),
+  )
   return { projectId, subject: 'agent', id: agentId, at, counts: { messages: 1, bytesIn } }
 }
 

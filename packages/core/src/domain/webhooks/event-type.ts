@@ -1,4 +1,4 @@
-import { checkValue, schemaProblem, shapeOf, sizeProblem } from '../messages/answer-schema.js'
+import { checkWithinWork, schemaProblem, WIDE_LIMITS } from '../messages/answer-schema.js'
 import type { Instant } from '../values/instant.js'
 import type { Issue, Rule } from '../values/input-rules.js'
 import { isJsonObject, jsonProblem, type JsonObject } from '../values/json.js'
@@ -21,9 +21,6 @@ export type EventTypeSettings = {
 
 const MAX_LENGTH = 64 * 1024
 const MAX_DEPTH = 16
-const LIMITS = { schemaLength: MAX_LENGTH, schemaNodes: 5_000, steps: 1_000_000 }
-/** A check looks at most at each value once for each schema. */
-const MAX_WORK = 500_000
 
 export const eventTypeSettings = {
   description: {
@@ -69,7 +66,7 @@ export const eventTypeSettings = {
 } as const satisfies SettingsOf<EventTypeSettings>
 
 function schemaRule(schema: unknown): Rule {
-  return schemaProblem(schema, { ...LIMITS, values: MAX_WORK })
+  return schemaProblem(schema, WIDE_LIMITS)
 }
 
 function exampleRule(example: unknown): Rule {
@@ -130,14 +127,10 @@ export function dataIssue(
   schema: JsonObject | undefined,
   data: JsonObject,
   path: string,
-  steps = LIMITS.steps,
+  steps = WIDE_LIMITS.steps,
 ): Issue | undefined {
   if (!schema) return undefined
-  const { nodes } = shapeOf(schema, LIMITS.schemaNodes)
-  const limits = { ...LIMITS, steps, values: Math.floor(MAX_WORK / nodes) }
-  const message = sizeProblem(data, limits)
-  if (message !== undefined) return { path, message }
-  const { problem, at = [] } = checkValue(schema, data, limits)
+  const { problem, at = [] } = checkWithinWork(schema, data, steps)
   return problem === undefined ? undefined : { path: [path, ...at].join('.'), message: problem }
 }
 
@@ -153,7 +146,7 @@ export const typeIssues = (
   events.flatMap(({ type, data }, index) => {
     const known = types.get(type)
     const issue = known
-      ? dataIssue(known.schema, data, `${within(index)}data`, LIMITS.steps / events.length)
+      ? dataIssue(known.schema, data, `${within(index)}data`, WIDE_LIMITS.steps / events.length)
       : { path: `${within(index)}type`, message: 'is not in the catalogue of event types' }
     return issue ?? []
   })

@@ -42,7 +42,7 @@ export const answerRun =
       const isNewest = found.token === token
       if (isRepeat(message, run, isNewest)) return ok(message)
       if (!isOpen(message) || !isNewest) return fail('run_superseded')
-      const problem = problemOf(run, d.policy.limits.responseLength)
+      const problem = problemOf(run, message, d.policy.limits.responseLength)
       if (problem) return problem
       const recorded = yield* chain(
         settleRun(d, {
@@ -63,12 +63,13 @@ export const answerRun =
       return ok(recorded.message)
     })
 
-function problemOf(run: EndedRun, maxLength: number) {
+function problemOf(run: EndedRun, message: Message, maxLength: number) {
   if (run.kind === 'input_required') {
     const question = parseQuestion(run)
     return typeof question === 'string' ? invalid('question', question) : undefined
   }
-  const problem = run.kind === 'answered' ? responseProblem(run.response, maxLength) : undefined
+  const problem =
+    run.kind === 'answered' ? responseProblem(run.response, message, maxLength) : undefined
   return problem === undefined ? undefined : invalid('response', problem)
 }
 

@@ -23,6 +23,8 @@ export function runRequest(
     agentId: message.agentId,
     sessionId: message.sessionId,
     message: message.message,
+    ...(message.inputParts && { parts: message.inputParts }),
+    ...(message.responseSchema && { responseSchema: message.responseSchema }),
     executionPrincipal: message.executionPrincipal,
     attempt: message.attempt,
     emit,

@@ -4,6 +4,7 @@ import { decideQuestion } from '../../domain/messages/input-decisions.js'
 import type { Instant } from '../../domain/values/instant.js'
 import {
   decideAfterRun,
+  type Message,
   type MessageState,
   type RunningMessage,
 } from '../../domain/messages/message.js'
@@ -15,6 +16,7 @@ import {
   type FinishedRun,
   type RunError,
 } from '../../domain/messages/run.js'
+import { structureProblem } from '../../domain/messages/response-schema.js'
 import { retryUntilStored } from '../../pacing/retry-until-stored.js'
 import { tracedCommit } from '../../pacing/traced-commit.js'
 import { countOfEnd, countOfRun } from '../../domain/operations/counts.js'
@@ -162,7 +164,7 @@ function checkedRun(given: EndedRun, message: RunningMessage, maxLength: number)
 }
 
 function checkedOutcome(run: EndedRun, message: RunningMessage, maxLength: number): EndedRun {
-  if (run.kind !== 'input_required') return checkedResponse(run, maxLength)
+  if (run.kind !== 'input_required') return checkedResponse(run, message, maxLength)
   const question = (message.inputs?.length ?? 0) < MAX_QUESTIONS ? parseQuestion(run) : TOO_MANY
   return typeof question === 'string'
     ? failedRun('QUESTION_INVALID', `the question ${question}`)
@@ -171,14 +173,20 @@ function checkedOutcome(run: EndedRun, message: RunningMessage, maxLength: numbe
 
 const TOO_MANY = `comes after ${MAX_QUESTIONS} others of this message`
 
-function checkedResponse(run: FinishedRun, maxLength: number): FinishedRun {
-  const problem = run.kind === 'failed' ? undefined : responseProblem(run.response, maxLength)
+function checkedResponse(run: FinishedRun, message: Message, maxLength: number): FinishedRun {
+  const problem =
+    run.kind === 'failed' ? undefined : responseProblem(run.response, message, maxLength)
   return problem === undefined ? run : failedRun('RESPONSE_INVALID', `the answer ${problem}`)
 }
 
 /** Returns why an answer cannot be stored, or undefined. */
-export function responseProblem(response: unknown, maxLength: number): string | undefined {
+export function responseProblem(
+  response: unknown,
+  { responseSchema }: Message,
+  maxLength: number,
+): string | undefined {
   if (typeof response !== 'string') return 'is not a string'
   if (response.length > maxLength) return `has more than ${maxLength} characters`
-  return isStorableText(response) ? undefined : 'holds NUL or a lone surrogate'
+  if (!isStorableText(response)) return 'holds NUL or a lone surrogate'
+  return responseSchema && structureProblem(responseSchema, response)
 }
