@@ -36,16 +36,19 @@ export type Document = {
  */
 export function contractOf(document: Document) {
   const components = document.components['schemas'] ?? {}
-  const validators = new Map<Schema, z.ZodType>()
+  const validators = { answers: new Map<Schema, z.ZodType>(), bodies: new Map<Schema, z.ZodType>() }
   const routes = Object.entries(document.paths).map(([path, methods]) => ({
     pattern: patternOf(path),
     methods,
   }))
 
-  const validatorOf = (schema: Schema): z.ZodType => {
-    const known = validators.get(schema) ?? compiled(closed(withDefs(schema, components)))
-    validators.set(schema, known)
-    return known
+  const validatorOf = (schema: Schema, kind: keyof typeof validators): z.ZodType => {
+    const known = validators[kind].get(schema)
+    if (known) return known
+    const whole = withDefs(schema, components)
+    const made = compiledOnce(kind === 'answers' ? closed(whole) : whole)
+    validators[kind].set(schema, made)
+    return made
   }
   const errorAnswer = document.components['responses']?.['Error'] as unknown as Answer
   const resolved = <T extends object>(found: T | Ref): T =>
@@ -117,12 +120,12 @@ export function contractOf(document: Document) {
   }
 
   const invalidities = (schema: Schema, value: unknown): string[] =>
-    issuesOf(validatorOf(schema), value)
+    issuesOf(validatorOf(schema, 'answers'), value)
 
   /** Returns the problems of an accepted request body. Additional fields are allowed. */
   const sentProblems = (method: string, path: string, body: unknown): string[] => {
     const schema = operationOf(method, path)?.requestBody?.content['application/json']?.schema
-    return schema ? issuesOf(compiled(withDefs(schema, components)), body) : []
+    return schema ? issuesOf(validatorOf(schema, 'bodies'), body) : []
   }
 
   return { problemsOf, sentProblems, invalidities }
@@ -142,13 +145,32 @@ const issuesOf = (schema: z.ZodType, value: unknown): string[] =>
     .safeParse(value)
     .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
-const withDefs = (schema: Schema, components: Record<string, Schema>): Schema =>
-  JSON.parse(
-    JSON.stringify({ ...schema, $defs: components }).replaceAll(
-      '#/components/schemas/',
-      '#/$defs/',
-    ),
+/** Returns the schema with the components that it refers to. */
+function withDefs(schema: Schema, components: Record<string, Schema>): Schema {
+  const $defs: Record<string, Schema> = {}
+  const add = (part: Schema): void => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      const component = components[name]
+      if (!component || name in $defs) continue
+      $defs[name] = component
+      add(component)
+    }
+  }
+  add(schema)
+  return JSON.parse(
+    JSON.stringify({ ...schema, $defs }).replaceAll('#/components/schemas/', '#/$defs/'),
   ) as Schema
+}
+
+/** By their text, because each server has a document of its own. */
+const compiledSchemas = new Map<string, z.ZodType>()
+
+function compiledOnce(schema: Schema): z.ZodType {
+  const text = JSON.stringify(schema)
+  const known = compiledSchemas.get(text) ?? compiled(schema)
+  compiledSchemas.set(text, known)
+  return known
+}
 
 const compiled = (schema: Schema): z.ZodType =>
   z.fromJSONSchema(supported(schema) as Schema, { registry: z.registry() })

@@ -23,7 +23,7 @@ export function schemaWriter() {
       ...written
     } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any', override: adjustOf(side) })
     for (const [id, component] of Object.entries($defs))
-      components[id] = withComponentRefs(component)
+      components[id] ??= withComponentRefs(component)
     return withComponentRefs(written)
   }
 

@@ -112,7 +112,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   }
 
   await start()
-  const contract = contractOf((await (await fetch(`${url}/openapi.json`)).json()) as Document)
+  const contract = await contractFor(options, url)
   return {
     url,
     folder,
@@ -126,6 +126,21 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Servers with equal options have equal documents, and to make one takes as long as a start. */
+const contracts = new Map<string, ReturnType<typeof contractOf>>()
+
+async function contractFor(
+  { beside: _, env: { SERVICE_DATABASE_URL: __, ...env } = {}, ...options }: Options,
+  url: string,
+): Promise<ReturnType<typeof contractOf>> {
+  const likeness = JSON.stringify([options, env])
+  const contract =
+    contracts.get(likeness) ??
+    contractOf((await (await fetch(`${url}/openapi.json`)).json()) as Document)
+  contracts.set(likeness, contract)
+  return contract
 }
 
 /**
