@@ -28,7 +28,7 @@ import { CountEntries } from './messages/counts.js'
 import { VersionedCache } from './database/versioned-cache.js'
 import { WebhookRows } from './webhooks/receivers.js'
 
-/** Creates the stores, which prepare their statements once. */
+/** Creates the stores, which prepare each statement once. */
 export function storesOf(db: Database, committer: GroupCommitter): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
   const perform = performer(db)

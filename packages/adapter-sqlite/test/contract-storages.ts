@@ -1,5 +1,5 @@
 import { accessSync, constants, statfsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StorageUnderTest } from '@org/agent-messaging-testing/contract'
@@ -22,9 +22,22 @@ function fastFolder(): string {
 }
 const parent = fastFolder()
 
+let empty: Promise<Buffer> | undefined
+
+/** Returns the bytes of a new file. To make the tables takes longer than most tests. */
+async function emptyFile(): Promise<Buffer> {
+  const directory = await mkdtemp(join(parent, 'agent-messaging-'))
+  const path = join(directory, 'data.db')
+  await openSqliteStorage({ path }).close()
+  const bytes = await readFile(path)
+  await rm(directory, { recursive: true })
+  return bytes
+}
+
 /** A storage on a new file. */
 export async function onFile(): Promise<Required<StorageUnderTest>> {
   const directory = await mkdtemp(join(parent, 'agent-messaging-'))
+  await writeFile(join(directory, 'data.db'), await (empty ??= emptyFile()))
   const opened: SqliteStorage[] = []
   const open = (): SqliteStorage => {
     const storage = openSqliteStorage({ path: join(directory, 'data.db') })

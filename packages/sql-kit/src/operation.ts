@@ -8,7 +8,7 @@ export type Sql<Parameters extends object = object, Row = unknown> = {
   readonly type?: (parameters: Parameters) => Row
 }
 
-/** All statements whose text does not depend on an input. */
+/** All statements whose text does not depend on an input. Stores prepare each at its first use. */
 export const STATEMENTS: Sql<never>[] = []
 
 /** Makes a statement at the top of a module. */

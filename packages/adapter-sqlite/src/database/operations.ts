@@ -1,6 +1,5 @@
 import { WAITING } from '@org/agent-messaging-core/storage'
 import {
-  STATEMENTS,
   type Answer,
   type Dialect,
   type Operate,
@@ -53,12 +52,11 @@ export type Perform = <Input extends readonly unknown[], T>(
 
 export function performer(db: Database): Perform {
   const prepared = preparedOnce<object, unknown>(db)
-  const known = new Map<Sql<never>, Statement<[object]>>(
-    STATEMENTS.map((text) => [text, prepared(text(dialect))]),
-  )
+  const known = new WeakMap<Sql<never>, Statement<[object]>>()
 
   function answer({ statement, parameters }: Step): Answer {
     const found = known.get(statement) ?? prepared(statement(dialect))
+    known.set(statement, found)
     const values = Object.fromEntries(
       Object.entries(parameters).map(([name, value]) => [name, valueOf(value)]),
     )

@@ -13,6 +13,7 @@ import {
   peopleSql,
   placesSql,
   sessionListSql,
+  STATEMENTS,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
@@ -253,7 +254,7 @@ it.each([
   }
 })
 
-/** The statements that the stores prepare when they are created. */
+/** The statements that the stores prepare when they are created, and those of the kit. */
 function preparedStatements(): string[] {
   const db = database()
   const committer = new GroupCommitter(db, { maxQueued: 1, busyTimeoutMs: 0 })
@@ -264,7 +265,7 @@ function preparedStatements(): string[] {
     return prepare(sql)
   }
   storesOf(db, committer)
-  return statements
+  return [...statements, ...STATEMENTS.map((text) => text(dialect))]
 }
 
 function listStatements(): string[] {
