@@ -37,6 +37,9 @@ const LONG = {
   'the contract again, on storages that contract-*.test.ts nearly cover': [
     'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
   ],
+  'updates and rollbacks under load; handover.test.ts is a short form': [
+    'packages/server/test/e2e/rolling-update.test.ts',
+  ],
   'sends 2,501 messages; seed.test.ts is a short form': ['scripts/seed-all.test.ts'],
   'four processes on PostgreSQL whose log shows each wait': [
     'packages/server/test/e2e/row-waits.test.ts',

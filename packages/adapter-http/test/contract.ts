@@ -149,7 +149,9 @@ const issuesOf = (schema: z.ZodType, value: unknown): string[] =>
 function withDefs(schema: Schema, components: Record<string, Schema>): Schema {
   const $defs: Record<string, Schema> = {}
   const add = (part: Schema): void => {
-    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(
+      /"#\/components\/schemas\/([^"]+)"/g,
+    )) {
       const component = components[name]
       if (!component || name in $defs) continue
       $defs[name] = component
