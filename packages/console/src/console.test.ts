@@ -234,6 +234,7 @@ describe('permissions', () => {
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/skip', 'project:webhooks'],
     ['/console/recover', 'project:webhooks'],
+    ['/console/recover/events', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/rotate', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000/cancel', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
@@ -1025,6 +1026,38 @@ describe('recovering', () => {
     expect(await answer.text()).toContain('cannot select deliveries')
     const { data } = await service.recoveries.list({ projectId: ref.projectId, limit: 9 })
     expect(data).toEqual([])
+  })
+
+  it('sends stored events to a webhook, and shows which', async () => {
+    const { get, post, cookie, ref, service, clock } = await withDelivered(0)
+    const { projectId, webhookId } = ref
+    await service.webhooks.disable(ref)
+    for (const type of ['order.paid', 'order.lost', 'invoice.paid'])
+      await service.events.publish({ projectId, type, data: {} })
+    const { webhook } = await service.webhooks.create({
+      projectId,
+      url: 'https://new.example/hook',
+      events: ['order.*', 'invoice.*'],
+    })
+    const send = (form: Record<string, string>) =>
+      post(
+        '/console/recover/events',
+        { webhook: webhook.id, from: '2001-01-01T00:00', ...form },
+        { origin: ORIGIN, cookie },
+      )
+    for (const form of [{ from: '' }, { to: 'tomorrow' }, { webhook: 'mine' }, { type: 'Order!' }])
+      expect((await send(form)).status).toBe(400)
+    expect((await service.recoveries.list({ projectId, limit: 9 })).data).toEqual([])
+    const places = []
+    for (const type of ['order.*', ''])
+      places.push((await send({ type })).headers.get('location') ?? '')
+    await clock.advance(1_000)
+    const pages = await Promise.all(places.map(async (place) => (await get(place, cookie)).text()))
+    expect(pages[0]).toMatch(/2 of 2 accepted[^]*https:\/\/new\.example\/hook/)
+    expect(pages[1]).toContain('3 of 3 accepted')
+    expect(pages[1]).not.toContain(webhookId)
+    const list = await (await get('/console/recover', cookie)).text()
+    expect(list).toMatch(/Newest recoveries[^]*https:\/\/new\.example\/hook[^]*2 of 2/)
   })
 
   it('counts and recovers the deliveries of one webhook in a range of local time', async () => {

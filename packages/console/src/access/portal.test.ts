@@ -65,6 +65,7 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
     'POST /console/deliveries/:id/:action{redeliver|cancel|skip}',
     'GET /console/recover',
     'POST /console/recover',
+    'POST /console/recover/events',
     'GET /console/recoveries/:id',
     'POST /console/recoveries/:id/cancel',
     'POST /console/recoveries/:id/continue',

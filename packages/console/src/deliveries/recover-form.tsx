@@ -13,7 +13,7 @@ import {
   Time,
 } from '../parts/parts.js'
 import { messagesPath } from '../messages/message-table.js'
-import { Fields } from '../parts/fields.js'
+import { Fields, PostForm } from '../parts/fields.js'
 import { can } from '../parts/input.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { BASE } from '../options.js'
@@ -44,6 +44,34 @@ export function RecoverForm({ filter, webhooks }: FormProps) {
         <button>Count the matches</button>
       </p>
     </form>
+  )
+}
+
+/** Sends stored events to a webhook that never got them. */
+export function ReplayForm({ webhooks }: Pick<FormProps, 'webhooks'>) {
+  const { c } = useView()
+  const { webhook, from, to } = filterFields(webhooks)
+  if (!can(c, 'recoveries.start') || webhooks.length === 0) return null
+  return (
+    <PostForm
+      action={`${PATH}/events`}
+      class="card stack"
+      intro={
+        <>
+          <h2>Send stored events to a webhook</h2>
+          <p class="muted">
+            A new webhook gets new deliveries of the events to which it subscribes, oldest first.
+          </p>
+        </>
+      }
+      fields={{
+        webhook: { label: webhook.label, choices: webhook.choices, id: 'events-webhook' },
+        type: { label: 'Type or group', placeholder: 'order.*' },
+        from: { ...from, id: 'events-from', required: true },
+        to: { ...to, id: 'events-to' },
+      }}
+      button="Send the events"
+    />
   )
 }
 
@@ -129,6 +157,9 @@ function describe({ status, event, answer, from, to }: Filter, zone: string) {
   return `${parts.filter(Boolean).join(', ')}${isTimed ? ` (${zone})` : ''}.`
 }
 
+export const webhooksIn = ({ webhookId, webhookIds = [] }: Recovery['filter']) =>
+  webhookId === undefined ? webhookIds : [webhookId]
+
 type RecoveriesProps = {
   readonly recoveries: readonly Recovery[]
   readonly webhooks: readonly Webhook[]
@@ -150,9 +181,13 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
           </a>
         ),
         State: ({ state }) => <Status {...recoveryLabel[state.kind]} />,
-        Webhook: ({ filter: { agentId, webhookId } }) => {
-          if (agentId !== undefined) return 'messages of an agent'
-          return webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId)
+        Webhook: ({ filter }) => {
+          if (filter.agentId !== undefined) return 'messages of an agent'
+          return (
+            webhooksIn(filter)
+              .map((id) => names.get(id) ?? id)
+              .join() || 'all'
+          )
         },
         Accepted: {
           class: 'number',

@@ -7,7 +7,14 @@ import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, can, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
 import { goTo, show, showDone, showError, showFound, showProblem } from '../parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
-import { RecoverForm, Recoveries, RecoverPreview, RecoveryPage } from './recover-form.js'
+import {
+  RecoverForm,
+  Recoveries,
+  RecoverPreview,
+  RecoveryPage,
+  ReplayForm,
+  webhooksIn,
+} from './recover-form.js'
 import { need } from '../access/sign-in.js'
 import { BASE } from '../options.js'
 import { zoneOf } from '../parts/zone.js'
@@ -35,7 +42,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       const projectId = projectIn(c)
       const form = await c.req.parseBody()
       const filter = recoverFilter(form, zoneOf(c))
-      const lost = lostField(form, filter)
+      const lost = form['status'] === filter.status ? lostField(form, filter) : 'status'
       if (lost !== undefined)
         return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
       const started = service.recoveries.start({
@@ -49,13 +56,15 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
     })
 
+    .post('/recover/events', mayStart, (c) => sendEvents(c, d))
+
     .get('/recoveries/:id', maySee, notHidden, (c) => {
       const total = Number(c.req.query('total'))
       const { projectId, recoveryId } = recoveryRef(c)
       const origin = d.publicUrl() ?? new URL(c.req.url).origin
       const address = `${origin}${BASE}/recoveries/${recoveryId}`
       return showFound(c, service.recoveries.get({ projectId, recoveryId }), async (recovery) => {
-        const { webhookId = '' } = recovery.filter
+        const [webhookId = ''] = webhooksIn(recovery.filter)
         const webhook =
           webhookId && (await orUndefined(service.webhooks.get({ projectId, webhookId })))
         return show(
@@ -118,6 +127,7 @@ function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
         </p>
         <RecoverForm filter={filter} webhooks={webhooks} />
         <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
+        <ReplayForm webhooks={webhooks} />
         <Recoveries
           recoveries={recoveries.data.filter((one) => !isHidden(c, one))}
           webhooks={webhooks}
@@ -125,6 +135,28 @@ function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
       </>,
     ),
   )
+}
+
+/** Starts a recovery that sends events, and never more than the form names. */
+async function sendEvents(c: PageRequest, { service }: ConsoleDeps) {
+  const form = await c.req.parseBody()
+  const filter = filterIn(form, zoneOf(c))
+  const { webhook = '', from: createdAfter, to: createdBefore } = filter
+  const lost = lostField(form, filter)
+  if (createdAfter === undefined || lost !== undefined)
+    return showProblem(c, 400, `The field ${lost ?? 'from'} cannot select events`)
+  const type = textIn(form, 'type').trim()
+  const started = service.recoveries.start({
+    actor: c.get('actor'),
+    projectId: projectIn(c),
+    events: {
+      webhookIds: [webhook],
+      ...(type !== '' && { types: [type] }),
+      createdAfter,
+      createdBefore,
+    },
+  })
+  return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}`))
 }
 
 /** Selects exhausted deliveries by default. */
@@ -137,12 +169,9 @@ const SELECTING = ['webhook', 'message', 'event', 'answer', 'from', 'to'] as con
 
 /**
  * Returns a field that the filter ignores, so that a recovery never sends more than the form names.
- * The form of the preview always has a status.
  */
-function lostField(form: Form, filter: Filter): keyof Filter | undefined {
-  if (form['status'] !== filter.status) return 'status'
-  return SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
-}
+const lostField = (form: Form, filter: Filter): keyof Filter | undefined =>
+  SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
 
 const recoveryFilter = (projectId: string, filter: Filter): Omit<DeliveryFilter, 'projectId'> => {
   const { projectId: _, ...others } = deliveryFilter(projectId, filter)

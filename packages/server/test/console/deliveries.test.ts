@@ -293,6 +293,34 @@ describe(
       })
     })
 
+    it('sends stored events to a new webhook, and shows the progress', async () => {
+      const { service, projectId } = browser.demo
+      const types = ['order.paid', 'order.paid', 'order.lost', 'invoice.paid']
+      await service.events.publishBatch({
+        projectId,
+        events: types.map((type) => ({ type, data: {} })),
+      })
+      const { webhook: made } = await service.webhooks.create({
+        projectId,
+        url: 'https://crm.example.com/orders',
+        events: ['order.*'],
+      })
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/recover'))
+        const form = page.locator('form', { hasText: 'Send stored events to a webhook' })
+        await form.getByLabel('Webhook').selectOption(made.id)
+        await form.getByLabel('Type or group').fill('order.paid')
+        await form.getByLabel('From').fill('2020-01-01T00:00')
+        await form.getByRole('button', { name: 'Send the events' }).click()
+        await page.getByText(/ of 2 accepted/).waitFor()
+        await page.getByText('https://crm.example.com/orders').waitFor()
+        await page.goto(at('/recover'))
+        const list = page.locator('section', { hasText: 'Newest recoveries' })
+        const first = list.locator('tbody tr').first()
+        expect(await first.textContent()).toMatch(/crm\.example\.com\/orders.* of 2/)
+      })
+    })
+
     it('the catcher checks signatures and answers with the chosen response', async () => {
       await browser.signedIn(async (page) => {
         await page.goto(at('/catcher'))
