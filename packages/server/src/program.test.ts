@@ -34,7 +34,7 @@ describe('the command line', () => {
     ['keys create web --permission all --expires-at soon', /Expected a time such as/],
     ['agents create x', /an agent requires --handler, /],
     ['agents create x --handler echo --url http://x', /cannot be used with option/],
-    ['agents create x --handler echo --concurrency many', /Expected a whole number/],
+    ['agents create x --handler echo --concurrency many', /It must be a whole number/],
     ['listen --port 70000', /Expected a port/],
     ['deliveries list --limit 0', /Expected a whole number from 1 to 999999999/],
     ['deliveries list --limit 9999999999', /Expected a whole number from 1 to 999999999/],

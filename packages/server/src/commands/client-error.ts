@@ -39,7 +39,9 @@ function reasonOf(error: unknown, advice: string): string | undefined {
 function reasonOfRefusal({ code, issues, message }: ApiError) {
   if (issues.length > 0) return textOfIssues(issues)
   const reason = message.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())
-  return code === 'UNAUTHORIZED'
-    ? 'the server does not know this API key'
-    : reason.replace('?force=true', '--force')
+  return code === 'UNAUTHORIZED' ? 'the server does not know this API key' : inOptions(reason)
 }
+
+/** Names the options of commands in place of parts of a URL. */
+export const inOptions = (message: string): string =>
+  message.replace('?force=true', '--force').replace(/in the path: .*/, 'with --project')

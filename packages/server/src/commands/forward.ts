@@ -11,6 +11,7 @@ import type { WebhookFilter } from '@org/agent-messaging-core/host'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
 import {
   attemptMaker,
+  given,
   newSecret,
   webhookSecretContext,
   type Outcome,
@@ -45,7 +46,7 @@ export async function forward(url: string, options: ForwardOptions): Promise<voi
   const work = ({ client }: { readonly client: Client }) =>
     orRefusal(followLog(client, post, options), 'cannot read the events')
   if (options.url === undefined && options.apiKey === undefined)
-    return onBackend({}, undefined, work, Infinity)
+    return onBackend(given({ project: options.project }), undefined, work, Infinity)
   return work(runningServer(options, Infinity))
 }
 

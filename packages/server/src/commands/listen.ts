@@ -9,6 +9,7 @@ import { ruled, wholeNumber } from './options.js'
 import { secretOf, withSecret } from './secret.js'
 import {
   keyOption,
+  projectOption,
   runningServer,
   urlOption,
   readable,
@@ -81,6 +82,7 @@ export function addListen(program: Command): void {
     .option('--after <cursor>', 'also forward the events after this cursor, which each line has')
     .addOption(urlOption())
     .addOption(keyOption('project:message and project:webhooks, or project:events to forward'))
+    .addOption(projectOption())
     .action(listen)
 }
 

@@ -19,12 +19,17 @@ import { loadConfig } from '../settings/load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { shellWord } from '../terminal.js'
 import { ownUrl } from '../urls.js'
+import { inOptions } from './client-error.js'
 import { addCommand } from './command.js'
 import { fileOrStdin, jsonFile, jsonOption, repeatable, serverUrl, wholeNumber } from './options.js'
 import { forStdout, print, progress } from './output.js'
 import { secretIn } from './secret.js'
 
-export type ServerOptions = { readonly url?: string; readonly apiKey?: string }
+export type ServerOptions = {
+  readonly url?: string
+  readonly apiKey?: string
+  readonly project?: string
+}
 type SendOptions = ServerOptions & {
   readonly session?: string
   readonly endUser?: string
@@ -98,6 +103,7 @@ export function addSend(program: Command): void {
     .option('--stream', 'print the answer while the agent produces it')
     .addOption(urlOption())
     .addOption(keyOption('project:message'))
+    .addOption(projectOption())
     .addOption(jsonOption())
     .action(send)
 }
@@ -112,6 +118,8 @@ export const keyOption = (permissions: string) =>
     '--api-key <key>',
     `key with ${permissions} (default: $SERVICE_BOOTSTRAP_API_KEY, or data/api-key)`,
   )
+export const projectOption = () =>
+  new Option('--project <project>', 'for a platform key: id or externalId of the project')
 
 const textOrStdin = (text: string) => (text === '-' ? fileOrStdin('-').toString().trimEnd() : text)
 
@@ -135,7 +143,9 @@ export type RunningServer = { readonly client: Client; readonly baseUrl: string 
 export function runningServer(options: ServerOptions, retries = 1): RunningServer {
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
-  const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries })
+  const { project } = options
+  const apiKey = apiKeyOf(config, options)
+  const client = createClient({ baseUrl, apiKey, retries, ...given({ project }) })
   return { client, baseUrl }
 }
 
@@ -288,7 +298,7 @@ export function readable(error: unknown, baseUrl: string, agent: string): unknow
 
 function reasonOf({ code, issues, message }: ApiError, agent: string) {
   const commandTo = (action: string) => `agent-messaging agents ${action} ${shellWord(agent)}`
-  const reason = message
+  const reason = inOptions(message)
     .replace('GET /v1/agents/:id', commandTo('show'))
     .replace('POST /v1/agents/:id/start', commandTo('start'))
   if (code === 'UNAUTHORIZED') return `${reason}; see --api-key`

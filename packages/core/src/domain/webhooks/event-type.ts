@@ -43,6 +43,7 @@ export const eventTypeSettings = {
     description:
       'JSON Schema of `data`, at most 64 KiB, with the keywords of the schemas of questions.',
     examples: [{ type: 'object', required: ['orderId'] }],
+    label: 'JSON Schema of the data',
   },
   example: {
     type: 'object',
@@ -50,6 +51,7 @@ export const eventTypeSettings = {
     clearable: true,
     description: 'A `data` that matches the schema, at most 64 KiB.',
     examples: [{ orderId: 'o-17' }],
+    label: 'data that matches the schema',
   },
   deprecated: {
     type: 'boolean',

@@ -44,7 +44,7 @@ function valueIn(text: string, setting: Setting): unknown {
   const value = setting.type === 'string' ? text : jsonIn(text)
   const problem = setting.type === 'string' ? undefined : valueRule(setting, value)
   if (problem === undefined) return value
-  throw new InvalidArgumentError(`Expected ${problem.replace('must be ', '')}.`)
+  throw new InvalidArgumentError(`It ${problem}.`)
 }
 
 /** Null if the text is no JSON. */
