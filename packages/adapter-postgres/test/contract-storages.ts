@@ -57,6 +57,7 @@ const TABLES = [
   'attempts',
   'deliveries',
   'events',
+  'publish_requests',
   'event_listeners',
   'header_names',
   'subscriptions',

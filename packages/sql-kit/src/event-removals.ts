@@ -9,7 +9,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { atMost } from './dialect.js'
-import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { all, one, run, sql, type Operation, type Runner, type Sql } from './operation.js'
 
 type Seqs = { readonly seqs: readonly number[] }
 type Seq = { readonly seq: number }
@@ -36,14 +36,25 @@ const raise = sql<{ readonly logs: string }>(
     from ${records('logs', { project_id: 'text', position: 'bigint', unplaced: 'boolean' })} as g
     where l.project_id = g.project_id`,
 )
-/** Ids and requests that are remembered keep their events. */
-export const FORGOTTEN =
-  '((fingerprint is null and request_key is null) or created_at < @idsBefore)'
+/** An id that is remembered keeps its event. */
+export const FORGOTTEN = '(fingerprint is null or created_at < @idsBefore)'
+const oldPart = (which: string) =>
+  (({ schema, not }) => `
+    select * from (
+      select seq, project_id as "projectId" from ${schema}events
+      where ${not('has_deliveries')} and ${which} order by created_at ${atMost('@limit')}) as part`) satisfies Sql
+const oldUnnamed = oldPart('fingerprint is null and created_at < @createdBefore')
+const oldNamed = oldPart('fingerprint is not null and created_at < @idsBefore')
 export const oldEvents = sql<Required<EventPurge>, Seq & OfProject>(
-  ({ schema, not }) => `
-    select seq, project_id as "projectId" from ${schema}events
-    where ${not('has_deliveries')} and created_at < @createdBefore and ${FORGOTTEN}
-    order by created_at ${atMost('@limit')}`,
+  (d) => `${oldUnnamed(d)} union all ${oldNamed(d)}`,
+)
+const forgetRequests = sql<Required<EventPurge>>(
+  ({ schema, among }) => `
+    delete from ${schema}publish_requests where created_at < @idsBefore and ${among(
+      'request_key',
+      `select request_key from ${schema}publish_requests
+      where created_at < @idsBefore order by created_at ${atMost('@limit')}`,
+    )}`,
 )
 const lastRead = sql<PrincipalStep, { readonly position: number }>(
   ({ schema, position }) => `
@@ -116,13 +127,14 @@ export function* erasePrincipalEvents(step: PrincipalStep): Operation<ErasedEven
 export const removeEvents = (seqs: readonly number[]): Operation<number> => run(remove, { seqs })
 
 export const eventPurge = ({ write }: Runner): Pick<EventStore, 'purge'> => ({
-  purge: write(function* (query) {
-    const rows = yield* all(oldEvents, { idsBefore: query.createdBefore, ...query })
+  purge: write(function* (asked) {
+    const query = { idsBefore: asked.createdBefore, ...asked }
+    const rows = (yield* all(oldEvents, query)).slice(0, asked.limit)
     const seqs = rows.map(({ seq }) => seq)
     yield* lockLogs(rows)
     yield* lockEvents(seqs)
     const deleted = yield* all(remove, { seqs })
     yield* raiseFloors(deleted)
-    return deleted.length
+    return deleted.length + (yield* run(forgetRequests, query))
   }),
 })

@@ -24,6 +24,7 @@ export {
   newestEvents,
   publishedEvents,
 } from './published-events.js'
+export { oldestEvents } from './replay.js'
 export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {

@@ -81,30 +81,39 @@ type Newest = {
   readonly unplacedSeq: number
   readonly rows: number
 }
-type NewestRow = Omit<ListedEvent, 'place' | 'hasDeliveries'> & {
+export type NewestRow = Omit<ListedEvent, 'place' | 'hasDeliveries'> & {
   readonly seq: number
   readonly position: number | null
   readonly hasDeliveries: number | boolean
 }
-const newestPart = (condition: (position: string) => string, order: (position: string) => string) =>
+/** The events of a project with a position, or those without one. */
+export const logPart = (
+  condition: (position: string) => string,
+  order: (position: string) => string,
+) =>
   (({ schema, position }) => `
     select * from (
       select id, name, created_at as "createdAt", has_deliveries as "hasDeliveries", seq,
         ${position} as position
       from ${schema}events where project_id = @projectId and ${condition(position)}
-      order by ${order(position)} desc ${atMost('@rows')}) as part`) satisfies Sql
-const unplaced = newestPart(
+      order by ${order(position)} ${atMost('@rows')}) as part`) satisfies Sql
+const unplaced = logPart(
   (position) => `${position} is null and seq < @unplacedSeq`,
-  () => 'seq',
+  () => 'seq desc',
 )
-const placed = newestPart(
+const placed = logPart(
   (position) => `${position} is not null and ${position} < @position and seq < @seq`,
-  (position) => position,
+  (position) => `${position} desc`,
 )
 /** Both parts in one snapshot, because an event gets its position at any time. */
 export const newestEvents = sql<Newest, NewestRow>((d) => `${unplaced(d)} union all ${placed(d)}`)
 
 const MOST = Number.MAX_SAFE_INTEGER
+
+type Placed = Pick<NewestRow, 'position' | 'seq'>
+/** The order of the log. */
+export const byPlace = (a: Placed, b: Placed): number =>
+  (a.position ?? MOST) - (b.position ?? MOST) || a.seq - b.seq
 
 /** `EventStore.newest`. */
 function* newest({ projectId, before = '', limit }: NewestEvents): Operation<ListedEvent[]> {
@@ -115,7 +124,7 @@ function* newest({ projectId, before = '', limit }: NewestEvents): Operation<Lis
     : { position: MOST, seq: at, unplacedSeq: at }
   const rows = yield* all(newestEvents, { projectId, rows: limit, ...bounds })
   return rows
-    .toSorted((a, b) => (b.position ?? MOST) - (a.position ?? MOST) || b.seq - a.seq)
+    .toSorted((a, b) => byPlace(b, a))
     .slice(0, limit)
     .map(({ seq, position, hasDeliveries, ...event }) => ({
       ...event,

@@ -1,5 +1,5 @@
-import type { Instant } from '@org/agent-messaging-core'
 import {
+  isAskedFor,
   isReplayed,
   ownBody,
   replayedEvent,
@@ -9,22 +9,17 @@ import {
   type ReplayedRow,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
-import { atMost } from './dialect.js'
-import { all, one, run, sql, type Operation } from './operation.js'
+import { all, run, sql, type Operation } from './operation.js'
+import { byPlace, logPart, type NewestRow } from './published-events.js'
 import { selectWebhook } from './webhook-rows.js'
 
-type Seq = { readonly seq: number }
-type Range = {
-  readonly projectId: string
-  readonly after: number
-  readonly last: number
-  readonly createdAfter: Instant
-  readonly createdBefore: Instant
-  readonly limit: number
-}
+type Seqs = { readonly seqs: readonly number[] }
+/** The events up to this position were read, and without a position those up to this `seq`. */
+type Place = { readonly position: number; readonly seq: number }
+type Range = Place & { readonly projectId: string; readonly rows: number }
 
-/** A page reads this many events at most, so that it blocks no other write for long. */
-const MOST_READ = 5_000
+/** A page looks at this many events at most, so that it blocks no other write for long. */
+const MOST_READ = 500
 
 const webhooksOf = sql<
   { readonly projectId: string; readonly webhookIds: readonly string[] },
@@ -34,21 +29,24 @@ const webhooksOf = sql<
     ${selectWebhook(d)} where ${d.oneOf('w.id', 'webhookIds')} and w.project_id = @projectId
       and ${d.not('w.is_deleted')} and w.message_id is null ${d.lock('no key update', 'w.seq')}`,
 )
-const lastOfPage = sql<{ readonly after: number; readonly skipped: number }, Seq>(
-  ({ schema }) => `
-    select seq from ${schema}events where seq > @after order by seq limit 1 offset @skipped + 0`,
+const placed = logPart(
+  (position) => `${position} is not null and ${position} > @position and seq > @seq`,
+  (position) => position,
 )
+const unplaced = logPart(
+  (position) => `${position} is null and seq > @seq`,
+  () => 'seq',
+)
+/** Both parts in one snapshot, because an event gets its position at any time. */
+export const oldestEvents = sql<Range, NewestRow>((d) => `${placed(d)} union all ${unplaced(d)}`)
 /** The lock keeps the events until they have a delivery. */
-const eventsOf = sql<Range, Seq & ReplayedRow>(
+const eventsOf = sql<Seqs, ReplayedRow & { readonly seq: number }>(
   (d) => `
     select seq, id, name, body, created_at as "createdAt", agent_id as "agentId",
       session_id as "sessionId"
-    from ${d.schema}events
-    where project_id = @projectId and seq > @after and seq <= @last
-      and created_at >= @createdAfter and created_at < @createdBefore
-    order by seq ${atMost('@limit')} ${d.lock('update')}`,
+    from ${d.schema}events where ${d.oneOf('seq', 'seqs', 'bigint')} ${d.lock('update', 'seq')}`,
 )
-const keep = sql<{ readonly seqs: readonly number[] }>(
+const keep = sql<Seqs>(
   ({ schema, oneOf, not }) => `
     update ${schema}events set has_deliveries = true
     where ${oneOf('seq', 'seqs', 'bigint')} and ${not('has_deliveries')}`,
@@ -85,11 +83,21 @@ export function* replayPage(
   }))
   if (webhooks.length === 0) return undefined
   const { types, createdAfter = 0, createdBefore } = filter
-  const after = Number(cursor)
-  const end = yield* one(lastOfPage, { after, skipped: MOST_READ - 1 })
-  const last = end?.seq ?? Number.MAX_SAFE_INTEGER
-  const range = { projectId, after, last, createdAfter, createdBefore, limit }
-  const found = yield* all(eventsOf, range)
+  const [position = 0, seq = 0] = cursor.split('.').map(Number)
+  const after = { position, seq }
+  const read = (yield* all(oldestEvents, { projectId, ...after, rows: MOST_READ }))
+    .toSorted(byPlace)
+    .slice(0, MOST_READ)
+  const asked = read.filter(
+    ({ name, createdAt }) =>
+      createdAt >= createdAfter &&
+      createdAt < createdBefore &&
+      webhooks.some(({ webhook }) => isAskedFor(webhook, types, name)),
+  )
+  const chosen = asked.slice(0, limit)
+  const end = asked[limit - 1]
+  const done = end ? read.slice(0, read.indexOf(end) + 1) : read
+  const found = yield* all(eventsOf, { seqs: chosen.map((row) => row.seq) })
   const rest = { projectId, ...(serviceUrl !== undefined && { serviceUrl }) }
   const rows = found.flatMap((row) => {
     const event = replayedEvent(row, rest)
@@ -109,6 +117,12 @@ export function* replayPage(
     yield* run(insert, { rows: JSON.stringify(rows) })
     yield* run(keep, { seqs: [...new Set(rows.map(({ event_seq }) => event_seq))] })
   }
-  const next = found.length === limit ? found.at(-1)?.seq : end?.seq
-  return { count: rows.length, nextCursor: next === undefined ? null : String(next) }
+  const isLast = !end && read.length < MOST_READ
+  return { count: rows.length, nextCursor: isLast ? null : cursorAfter(done, after) }
+}
+
+function cursorAfter(rows: readonly NewestRow[], after: Place): string {
+  const { position } = rows.findLast((row) => row.position !== null) ?? after
+  const { seq } = rows.findLast((row) => row.position === null) ?? after
+  return `${position}.${seq}`
 }

@@ -15,6 +15,7 @@ import {
   finishedDeliveries,
   finishedMessages,
   newestEvents,
+  oldestEvents,
   oldEvents,
   peopleSql,
   placesSql,
@@ -101,6 +102,8 @@ const page = {
 }
 const ofProject = { ...page, projectId: 'p1' }
 const NEWEST = { projectId: 'p1', position: ALL, seq: ALL, unplacedSeq: ALL, rows: 26 }
+const OLDEST = { projectId: 'p1', position: 7, seq: 0, rows: 500 }
+const PURGE = { createdBefore: 5, idsBefore: 5, limit: 100 }
 const filter = { projectId: 'p', agentId: 'a1' }
 
 const searchSql = (search: MessageSearch): Sql =>
@@ -246,7 +249,10 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     sql(principalDeliveries(dialect)),
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
   ],
-  ['purge events', 'events_alone', sql(oldEvents(dialect)), { createdBefore: 5, limit: 100 }],
+  ['purge events', 'events_alone', sql(oldEvents(dialect)), PURGE],
+  ['purge events whose ids were remembered', 'events_named', sql(oldEvents(dialect)), PURGE],
+  ['send events again', 'events_log', sql(oldestEvents(dialect)), OLDEST],
+  ['send events without a position again', 'events_unplaced', sql(oldestEvents(dialect)), OLDEST],
   ['list the newest events', 'events_log', sql(newestEvents(dialect)), NEWEST],
   [
     'list the newest events without a position',
@@ -294,3 +300,19 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
   },
 )
+
+it('a purge reads no event whose id is remembered', async () => {
+  await client.query(`
+    insert into agent_messaging.events (id, project_id, has_deliveries, name, body, fingerprint, created_at)
+      select 'n' || n, 'p1', false, 'order.paid', '', 'f', 20000 + n from generate_series(1, 2000) n;
+    analyze agent_messaging.events`)
+  const { text, names } = sql(oldEvents(dialect))
+  const purge = { createdBefore: 30_000, idsBefore: 20_000, limit: 1_000 }
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>({
+    text: `explain (analyze, timing off) ${text}`,
+    values: names.map((name) => purge[name as keyof typeof purge]),
+  })
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  expect(plan).toMatch(/events_named .*actual rows=0/)
+  expect(plan).not.toContain('Rows Removed')
+})

@@ -1,8 +1,8 @@
+import { success, type PortResult } from '@org/agent-messaging-core/runtime'
 import {
   countOfPublish,
   decidePublish,
   MOST_DELIVERIES,
-  ofRequest,
   type EventStore,
   type Publication,
   type PublishOutcome,
@@ -50,10 +50,10 @@ const publishCall = countingCall<Parameters, Found>(
 const MOST_EVENTS = 64
 
 /** `EventStore.publish`. Publications of many events share a commit with fewer others. */
-export function publisher({ grouped }: Gateway): EventStore['publish'] {
+export function publisher({ grouped, write }: Gateway): EventStore['publish'] {
   const receivers = new KnownReceivers()
   const group = (maxBatchSize: number, isLimited = false) =>
-    grouped<Publication, PublishOutcome>({
+    grouped<Publication, Published>({
       keyOf: ({ projectId, outgoing }) => `${projectId} ${outgoing.events[0]?.id}`,
       lockOf: ({ projectId, outgoing }) => lockOf(projectId, outgoing.events[0]),
       maxBatchSize,
@@ -66,10 +66,51 @@ export function publisher({ grouped }: Gateway): EventStore['publish'] {
     })
   const single = { free: group(MOST_EVENTS), limited: group(MOST_EVENTS, true) }
   const batches = { free: group(2), limited: group(2, true) }
-  return (publication) => {
-    const { free, limited } = publication.outgoing.events.length === 1 ? single : batches
-    return (publication.takes ? limited : free)(publication)
+  return wholePublish(
+    (publication) => {
+      const { free, limited } = publication.outgoing.events.length === 1 ? single : batches
+      return (publication.takes ? limited : free)(publication)
+    },
+    (publication) => write((db) => remember(db, publication)),
+  )
+}
+
+/** `rest`: the other events are stored already. */
+type Published = PublishOutcome | { readonly kind: 'rest'; readonly publication: Publication }
+
+/**
+ * Publishes with `once`, and then the rest: alone, because its failure must not reach publications
+ * that share a commit. A replay also remembers its request, whose events other requests stored.
+ */
+export const wholePublish = <E>(
+  once: (publication: Publication) => Promise<PortResult<Published, E>>,
+  keepRequest: (publication: Publication) => Promise<PortResult<void, E>>,
+) =>
+  async function publish(publication: Publication): Promise<PortResult<PublishOutcome, E>> {
+    const done = await once(publication)
+    if (!done.ok) return done
+    const { value } = done
+    if (value.kind === 'rest') return publish(value.publication)
+    if (value.kind !== 'replayed' || !publication.request) return success(value)
+    const kept = await keepRequest(publication)
+    return kept.ok ? success(value) : kept
   }
+
+const rememberSql = sql<{
+  readonly key: string
+  readonly projectId: string
+  readonly fingerprint: string
+  readonly now: number
+}>(`
+  insert into agent_messaging.publish_requests (request_key, project_id, fingerprint, created_at)
+  values (@key, @projectId, @fingerprint, @now::bigint) on conflict do nothing`)
+
+export async function remember(
+  db: Queries,
+  { projectId, outgoing, request }: Publication,
+): Promise<void> {
+  const now = outgoing.events[0]?.createdAt ?? 0
+  if (request) await db.run(rememberSql, { ...request, projectId, now })
 }
 
 /** A transaction of a host can hold the order of a session for long. */
@@ -96,8 +137,8 @@ const knownSql = sql<
     as g (place int, "projectId" text, id text, "askedKey" text)
   where exists (select from agent_messaging.events e
       where e.id = g.id and e.project_id = g."projectId")
-    or exists (select from agent_messaging.events e
-      where e.request_key = g."askedKey" and e.project_id = g."projectId")
+    or exists (select from agent_messaging.publish_requests r
+      where r.request_key = g."askedKey" and r.project_id = g."projectId")
   group by g.place`)
 
 /** Publishes with the tokens of the project's events. Stored events take none. */
@@ -105,7 +146,7 @@ const publishLimited = (
   db: Queries,
   all: readonly Publication[],
   receivers: KnownReceivers,
-): Promise<PublishOutcome[]> =>
+): Promise<Published[]> =>
   withTokens(db, all, {
     tokensOf: async (publications) => {
       const events = publications.flatMap(({ projectId, outgoing, request }, place) =>
@@ -125,23 +166,20 @@ export async function publishAll(
   db: Queries,
   all: readonly Publication[],
   known: KnownReceivers,
-): Promise<PublishOutcome[]> {
+): Promise<Published[]> {
   const topics = topicsOf(all.map(({ outgoing }) => outgoing))
   const cached = known.find(topics)
   const receivers = cached ?? (await readAndKeep(db, topics, known))
-  const published = await publishTo(db, all, { receivers, mustMatch: cached !== undefined })
+  const published = await publishTo(db, all, receivers, cached !== undefined)
   if (published) return published
   const fresh = await readAndKeep(db, topics, known)
-  return (await publishTo(db, all, { receivers: fresh, mustMatch: false })) ?? []
+  return (await publishTo(db, all, fresh, false)) ?? []
 }
-
-type Known = { readonly receivers: Receivers; readonly mustMatch: boolean }
 
 type Part = FanOut & { readonly isTooLarge: boolean }
 
-function partOf({ outgoing, request }: Publication, receivers: Receivers): Part {
-  const marked = { ...outgoing, events: ofRequest(outgoing.events, request) }
-  const part = fanOutTo(marked, receivers, NO_HOOKS)
+function partOf({ outgoing }: Publication, receivers: Receivers): Part {
+  const part = fanOutTo(outgoing, receivers, NO_HOOKS)
   const count = part.events.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
   return { ...part, isTooLarge: part.events.length > 1 && count > MOST_DELIVERIES }
 }
@@ -150,13 +188,14 @@ function partOf({ outgoing, request }: Publication, receivers: Receivers): Part 
 async function publishTo(
   db: Queries,
   all: readonly Publication[],
-  known: Known,
-): Promise<PublishOutcome[] | undefined> {
-  const { receivers, mustMatch } = known
+  receivers: Receivers,
+  mustMatch: boolean,
+): Promise<Published[] | undefined> {
   const parts = all.map((publication) => partOf(publication, receivers))
   const rows = parts.flatMap(({ events, isTooLarge }, at) => {
     const { apiKeyId, request } = all[at] as Publication
-    const of = { place: at + 1, apiKeyId, askedKey: request?.key, isTooLarge }
+    const { key: askedKey, fingerprint: askedFingerprint } = request ?? {}
+    const of = { place: at + 1, apiKeyId, askedKey, askedFingerprint, isTooLarge }
     return eventRows(events).map((row) => ({ ...row, ...of }))
   })
   const topics = mustMatch ? [...receivers.values()] : []
@@ -170,26 +209,20 @@ async function publishTo(
   )
   if (found[0]?.kind === 'changed') return undefined
   const waiting = new Set(found.at(-1)?.waiting)
-  const results: PublishOutcome[] = []
-  for (const [at, publication] of all.entries()) {
+  return all.map((publication, at) => {
     const own = found.filter(({ place }) => place === at + 1)
     const part = parts[at] as Part
-    if (own[0]?.kind === 'published') {
-      const { length } = part.events
-      results.push({ kind: 'published', events: length, ...notWaiting(part.claims, waiting) })
-    } else results.push(await decided(db, publication, { own, part, known }))
-  }
-  return results
+    if (own[0]?.kind !== 'published') return decided(publication, own, part)
+    return {
+      kind: 'published',
+      events: part.events.length,
+      ...notWaiting(part.claims, waiting),
+    }
+  })
 }
 
-type Looked = { readonly own: readonly Found[]; readonly part: Part; readonly known: Known }
-
 /** Decides about a publication that the statement did not insert. */
-async function decided(
-  db: Queries,
-  publication: Publication,
-  { own, part, known }: Looked,
-): Promise<PublishOutcome> {
+function decided(publication: Publication, own: readonly Found[], part: Part): Published {
   if (own.some(({ kind }) => kind === 'revoked')) return { kind: 'key_revoked' }
   const { outgoing, request } = publication
   const decision = decidePublish(outgoing.events, {
@@ -199,7 +232,6 @@ async function decided(
     deliveriesOf: (_, at) => part.events[at]?.deliveries.length ?? 0,
   })
   if (decision.kind !== 'new') return decision
-  const rest = { ...publication, outgoing: { ...outgoing, events: decision.events } }
-  const [published] = (await publishTo(db, [rest], { ...known, mustMatch: false })) ?? []
-  return published ?? { kind: 'replayed' }
+  const rest = { ...outgoing, events: decision.events }
+  return { kind: 'rest', publication: { ...publication, outgoing: rest } }
 }

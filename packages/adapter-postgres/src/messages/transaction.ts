@@ -11,7 +11,7 @@ import { queriesOn } from '../database/gateway.js'
 import { perform } from '../database/operations.js'
 import { codeOf, unavailableBecause } from '../database/errors.js'
 import { retried } from '../database/retry.js'
-import { publishAll, withoutRace } from '../events/publish-events.js'
+import { publishAll, remember, wholePublish, withoutRace } from '../events/publish-events.js'
 import { KnownReceivers } from '../webhooks/receivers.js'
 
 /**
@@ -38,17 +38,20 @@ export function inTransaction(client: ClientBase): HostTransaction {
         }),
     },
     events: {
-      publish: (publication) =>
-        stored(() =>
-          withoutRace(async () => {
-            const [published] = await retried(
-              () => undoable(client, () => publishAll(db, [publication], new KnownReceivers())),
-              MAX_LOCK_FAILURES,
-            )
-            if (!published) throw new Error('PostgreSQL returned no result for the events')
-            return published
-          }),
-        ),
+      publish: wholePublish(
+        (publication) =>
+          stored(() =>
+            withoutRace(async () => {
+              const [published] = await retried(
+                () => undoable(client, () => publishAll(db, [publication], new KnownReceivers())),
+                MAX_LOCK_FAILURES,
+              )
+              if (!published) throw new Error('PostgreSQL returned no result for the events')
+              return published
+            }),
+          ),
+        (publication) => stored(() => remember(db, publication)),
+      ),
     },
     eventTypes: {
       find: (projectId, names) => stored(() => perform(db, findEventTypes, projectId, names)),

@@ -112,17 +112,14 @@ begin
     select e.*, nextval('agent_messaging.events_seq_seq') as seq
     from rows from (jsonb_to_recordset(events) as (id text, "projectId" text, "messageId" text,
         "sessionId" text, name text, body text, trace text, "endUserId" text, "agentId" text,
-        fingerprint text, "requestKey" text, "requestFingerprint" text, "createdAt" bigint,
-        deliveries jsonb)) with ordinality as e
+        fingerprint text, "createdAt" bigint, deliveries jsonb)) with ordinality as e
     order by e.ordinality),
   told as (
     insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
-      session_id, name, body, trace, end_user_id, agent_id, fingerprint, request_key,
-      request_fingerprint, created_at)
+      session_id, name, body, trace, end_user_id, agent_id, fingerprint, created_at)
       overriding system value
     select e.seq, e.id, e."projectId", e.deliveries <> '[]', e."messageId", e."sessionId", e.name,
-      e.body, e.trace, e."endUserId", e."agentId", e.fingerprint, e."requestKey",
-      e."requestFingerprint", e."createdAt"
+      e.body, e.trace, e."endUserId", e."agentId", e.fingerprint, e."createdAt"
     from heard e),
   heading as materialized (
     select e.seq as event_seq, e."projectId", e."createdAt", d.*, d."orderKey" is not null and (
@@ -376,20 +373,20 @@ begin
   end if;
   for found in
     select g.place, case when k.id is null then 'revoked'
-        when r.seq is not null then 'same_request' when e.seq is not null then 'same_id'
+        when r.fingerprint is not null then 'same_request' when e.seq is not null then 'same_id'
         else 'too_large' end as kind,
-      g.id, coalesce(r.request_fingerprint, e.fingerprint) as fingerprint
+      g.id, coalesce(r.fingerprint, e.fingerprint) as fingerprint
     from jsonb_to_recordset(events) as g (place bigint, "projectId" text, id text,
         "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
       left join lateral (select a.id from agent_messaging.api_keys a
         where a.id = any(array[g."apiKeyId"]) and a.revoked_at is null
         union all select '' where g."apiKeyId" is null) k on true
-      left join lateral (select * from agent_messaging.events o
-        where o.request_key = any(array[g."askedKey"]) and o.request_key is not null
-          and o.project_id = g."projectId" limit 1) r on true
+      left join lateral (select o.fingerprint from agent_messaging.publish_requests o
+        where o.request_key = any(array[g."askedKey"]) and o.project_id = g."projectId"
+        limit 1) r on true
       left join lateral (select * from agent_messaging.events o
         where o.id = any(array[g.id]) and o.project_id = g."projectId" limit 1) e on true
-    where k.id is null or r.seq is not null or e.seq is not null or g."isTooLarge"
+    where k.id is null or r.fingerprint is not null or e.seq is not null or g."isTooLarge"
   loop
     refused := refused || found.place;
     return query select found.place, found.kind, found.id, found.fingerprint, null::text[];
@@ -398,6 +395,13 @@ begin
     events := (select coalesce(jsonb_agg(g.value order by g.ordinality), '[]')
       from jsonb_array_elements(events) with ordinality as g
       where (g.value ->> 'place')::bigint <> all(refused));
+  end if;
+  if jsonb_path_exists(events, '$[*].askedKey') then
+    insert into agent_messaging.publish_requests (request_key, project_id, fingerprint, created_at)
+    select distinct g."askedKey", g."projectId", g."askedFingerprint", g."createdAt"
+    from jsonb_to_recordset(events) as g ("askedKey" text, "projectId" text,
+      "askedFingerprint" text, "createdAt" bigint)
+    where g."askedKey" is not null order by 1, 2;
   end if;
   waiting := agent_messaging.add_events(events);
   return query

@@ -274,23 +274,32 @@ create table agent_messaging.events (
   end_user_id text collate "C",
   agent_id text collate "C",
   fingerprint text,
-  request_key text collate "C",
-  request_fingerprint text,
   created_at bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 create unique index events_id on agent_messaging.events (id, project_id);
-create unique index events_request on agent_messaging.events (request_key, project_id)
-  where request_key is not null;
 create index events_published on agent_messaging.events (agent_id, session_id)
   where agent_id is not null;
 create index events_unplaced on agent_messaging.events (project_id, seq) where position is null;
 create index events_log on agent_messaging.events (project_id, position)
   where position is not null;
-create index events_alone on agent_messaging.events (created_at) where not has_deliveries;
+create index events_alone on agent_messaging.events (created_at)
+  where not has_deliveries and fingerprint is null;
+create index events_named on agent_messaging.events (created_at)
+  where not has_deliveries and fingerprint is not null;
 create index events_message on agent_messaging.events (message_id)
   where has_deliveries and message_id is not null;
 create index events_session on agent_messaging.events (project_id, session_id, seq)
   where has_deliveries and session_id is not null;
+
+-- The requests with an Idempotency-Key that published events.
+create table agent_messaging.publish_requests (
+  request_key text collate "C" not null,
+  project_id text collate "C" not null,
+  fingerprint text not null,
+  created_at bigint not null,
+  primary key (request_key, project_id)
+);
+create index publish_requests_age on agent_messaging.publish_requests (created_at);
 
 -- One row for each project with readers. A reader's position below the floor has expired.
 create table agent_messaging.event_logs (

@@ -9,6 +9,7 @@ import {
   failedMessages,
   lastReadSql,
   messageListSql,
+  oldEvents,
   openCounts,
   peopleSql,
   placesSql,
@@ -132,6 +133,14 @@ it('the people of a day are found by descents of an index, without the rows of m
 it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {
   const statements = [...preparedStatements(), ...listStatements()]
   expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
+})
+
+it('a purge reads no event whose id is remembered', () => {
+  expect(
+    planOf(database(), oldEvents(dialect)).filter((step) => step.startsWith('SEARCH')),
+  ).toEqual(
+    ['alone', 'named'].map((part) => `SEARCH events USING INDEX events_${part} (created_at<?)`),
+  )
 })
 
 it('questions are found by an index that has their deadlines and ids', () => {

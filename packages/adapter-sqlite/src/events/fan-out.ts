@@ -157,7 +157,7 @@ export function publisherOf(
 
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>(
-    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at, end_user_id, agent_id, fingerprint, request_key, request_fingerprint) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at, end_user_id, agent_id, fingerprint) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, receiver_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, body, created_at)
@@ -209,12 +209,11 @@ function insertsOf(db: Database) {
   }
 }
 
-const OF_THE_SERVICE = [null, null, null, null, null]
+const OF_THE_SERVICE = [null, null, null]
 
 function publishedValues(event: WebhookEvent): (string | null)[] {
-  const { endUserId, agentId, fingerprint, requestKey, requestFingerprint } =
-    publishedColumns(event)
-  return [endUserId, agentId, fingerprint, requestKey, requestFingerprint]
+  const { endUserId, agentId, fingerprint } = publishedColumns(event)
+  return [endUserId, agentId, fingerprint]
 }
 
 const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const

@@ -31,23 +31,34 @@ export function publishing(
   )
   const byRequest = db
     .prepare<[string, string], string>(
-      'select request_fingerprint from events where request_key = ? and project_id = ?',
+      'select fingerprint from publish_requests where request_key = ? and project_id = ?',
     )
     .pluck()
+  const remember = db.prepare<[string, string, string, number]>(
+    'insert into publish_requests (request_key, project_id, fingerprint, created_at) values (?, ?, ?, ?)',
+  )
 
   return ({ projectId, outgoing, request, takes, apiKeyId }) => {
     if (apiKeyId !== undefined && !isKeyValid.get(apiKeyId)) return { kind: 'key_revoked' }
+    const now = outgoing.events[0]?.createdAt ?? 0
+    const stored = request && byRequest.get(request.key, projectId)
     const decided = decidePublish(outgoing.events, {
       sameIds: outgoing.events.flatMap(({ id }) => byId.get(id, projectId) ?? []),
       asked: request,
-      stored: request && byRequest.get(request.key, projectId),
+      stored,
       deliveriesOf: (event) => receiversOf(webhooks, event).length,
     })
+    const keepRequest = () =>
+      request && stored === undefined
+        ? remember.run(request.key, projectId, request.fingerprint, now)
+        : undefined
+    if (decided.kind === 'replayed') keepRequest()
     if (decided.kind !== 'new') return decided
     const { events } = decided
     const { length } = events
-    const taken = takes && buckets.take(takes, events[0]?.createdAt ?? 0, length)
+    const taken = takes && buckets.take(takes, now, length)
     if (taken?.isTaken === false) return { kind: 'rate_limited', levels: taken.levels }
+    keepRequest()
     counts.add(countOfPublish(events))
     taken?.store()
     const levels = taken && { levels: taken.levels }

@@ -33,6 +33,7 @@ const TABLES = [
   'webhooks',
   'subscriptions',
   'events',
+  'publish_requests',
   'event_logs',
   'event_listeners',
   'deliveries',

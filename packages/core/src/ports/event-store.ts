@@ -16,7 +16,7 @@ export interface EventStore {
   /**
    * Commits the published events with their deliveries, all or none, as `decidePublish` says. Events
    * that are stored already stay as they are. Refuses what makes more deliveries than
-   * `MOST_DELIVERIES`.
+   * `MOST_DELIVERIES`. Remembers the `request`, also if all of its events are stored already.
    */
   publish(publication: Publication): Stored<PublishOutcome>
   /** Returns an event of the log. */
@@ -51,8 +51,9 @@ export interface EventStore {
    */
   listen(step: ListenStep): Stored<{ readonly cursor: string } | 'held' | 'new'>
   /**
-   * Deletes events without deliveries, the oldest first. Returns their number. An event with
-   * deliveries goes with the last of them, in `DeliveryStore.purge`.
+   * Deletes events without deliveries, the oldest first, and requests that were remembered. Returns
+   * the number of rows. An event with deliveries goes with the last of them, in
+   * `DeliveryStore.purge`.
    */
   purge(purge: EventPurge): Stored<number>
   /**
@@ -143,7 +144,7 @@ export type EventPage = { readonly events: readonly LoggedEvent[]; readonly next
 /** Selects up to `limit` events that were created before `createdBefore`. */
 export type EventPurge = {
   readonly createdBefore: Instant
-  /** Events whose ids or requests are remembered stay until then. */
+  /** Requests, and events whose ids are remembered, stay until then. Not after `createdBefore`. */
   readonly idsBefore?: Instant
   readonly limit: number
 }

@@ -5,6 +5,4 @@ export const publishedColumns = ({ agentId, published }: WebhookEvent) => ({
   endUserId: published?.endUserId ?? null,
   agentId: (published && agentId) ?? null,
   fingerprint: published?.fingerprint ?? null,
-  requestKey: published?.request?.key ?? null,
-  requestFingerprint: published?.request?.fingerprint ?? null,
 })

@@ -108,7 +108,6 @@ export { isForEndUser, type OfPerson } from '../domain/webhooks/event-person.js'
 export {
   decidePublish,
   MOST_DELIVERIES,
-  ofRequest,
   publishedEvent,
   type SameId,
 } from '../domain/webhooks/published-event.js'
@@ -116,6 +115,7 @@ export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
 export {
   countedAs,
   decidedRecovery,
+  isAskedFor,
   isReplayed,
   recoveryAfterPage,
   recoveryState,

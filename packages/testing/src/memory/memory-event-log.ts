@@ -11,9 +11,9 @@ export function addToLog(memory: Memory, event: WebhookEvent): void {
 
 export type Selects = (event: WebhookEvent) => boolean
 
-/** The id or the request of a published event is remembered. */
+/** False if the id of a published event is remembered. */
 export const isForgotten = ({ published, createdAt }: WebhookEvent, idsBefore: Instant): boolean =>
-  (published?.fingerprint === undefined && !published?.request) || createdAt < idsBefore
+  published?.fingerprint === undefined || createdAt < idsBefore
 
 export const keyOfDelivered = ({ projectId, eventId }: WebhookDelivery): string =>
   keyOfEvent({ projectId, id: eventId })

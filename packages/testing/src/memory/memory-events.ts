@@ -18,6 +18,7 @@ import {
   type PrincipalStep,
   type Publication,
   type PublishOutcome,
+  type PublishRequest,
   type SessionEvents,
   type StoredEvent,
 } from '@org/agent-messaging-core/storage'
@@ -64,7 +65,7 @@ export class MemoryEvents implements Immediate<EventStore> {
   }
 
   publish({ projectId, outgoing, request, takes, apiKeyId }: Publication): PublishOutcome {
-    const { apiKeys } = this.#memory
+    const { apiKeys, publishRequests } = this.#memory
     const key = apiKeys.get(apiKeyId ?? '')?.key
     if (apiKeyId !== undefined && (!key || key.revokedAt !== undefined))
       return { kind: 'key_revoked' }
@@ -73,18 +74,25 @@ export class MemoryEvents implements Immediate<EventStore> {
     const sameIds = all
       .filter(({ id }) => ids.has(id))
       .map(({ id, published }) => ({ id, fingerprint: published?.fingerprint ?? null }))
-    const same = all.find(({ published }) => published?.request?.key === request?.key && request)
+    const keyOf = ({ key: id }: PublishRequest) => keyOfEvent({ projectId, id })
+    const stored = request && publishRequests.get(keyOf(request))?.fingerprint
     const decided = decidePublish(outgoing.events, {
       sameIds,
       asked: request,
-      stored: same?.published?.request?.fingerprint,
+      stored,
       deliveriesOf: (event) => receiversOf(this.#memory, event).length,
     })
+    const now = outgoing.events[0]?.createdAt ?? 0
+    const keepRequest = () => {
+      if (request && stored === undefined)
+        publishRequests.set(keyOf(request), { ...request, createdAt: now })
+    }
+    if (decided.kind === 'replayed') keepRequest()
     if (decided.kind !== 'new') return decided
     const { events } = decided
-    const now = events[0]?.createdAt ?? 0
     const taken = takes && takeFrom(this.#memory, takes, now, events.length)
     if (taken?.kind === 'rate_limited') return taken
+    keepRequest()
     appendCount(this.#memory, countOfPublish(events))
     return {
       kind: 'published',
@@ -170,7 +178,12 @@ export class MemoryEvents implements Immediate<EventStore> {
   purge({ createdBefore, idsBefore = createdBefore, limit }: EventPurge): number {
     const selects: Selects = (event) =>
       event.createdAt < createdBefore && isForgotten(event, idsBefore)
-    return purgeLoggedEvents(this.#memory, selects, limit)
+    const { publishRequests } = this.#memory
+    const forgotten = [...publishRequests]
+      .filter(([, { createdAt }]) => createdAt < idsBefore)
+      .slice(0, limit)
+    for (const [key] of forgotten) publishRequests.delete(key)
+    return purgeLoggedEvents(this.#memory, selects, limit) + forgotten.length
   }
 
   erasePrincipal({ projectId, endUserId, countOnly, audit }: PrincipalStep): ErasedEvents {

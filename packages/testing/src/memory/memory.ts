@@ -21,6 +21,7 @@ import type {
   PeoplePlace,
   EventType,
   PortalSession,
+  PublishRequest,
   RecoveryTask,
   ResealedRows,
   ResealStep,
@@ -41,6 +42,8 @@ export type Memory = {
   readonly idempotencyKeys: Map<string, MessageRow>
   /** By `keyOfEvent`. */
   readonly events: Map<string, WebhookEvent>
+  /** By `keyOfEvent` of the key. */
+  readonly publishRequests: Map<string, PublishRequest & { readonly createdAt: Instant }>
   /** The position of each event in the log, by the same key. */
   readonly eventPositions: Map<string, number>
   /** The last position that a purge deleted, by project. */
@@ -121,6 +124,7 @@ export const newMemory = (): Memory => ({
   messages: new Map(),
   idempotencyKeys: new Map(),
   events: new Map(),
+  publishRequests: new Map(),
   eventPositions: new Map(),
   eventFloors: new Map(),
   listeners: new Map(),

@@ -18,17 +18,14 @@ begin
     select e.*, nextval('agent_messaging.events_seq_seq') as seq
     from rows from (jsonb_to_recordset(events) as (id text, "projectId" text, "messageId" text,
         "sessionId" text, name text, body text, trace text, "endUserId" text, "agentId" text,
-        fingerprint text, "requestKey" text, "requestFingerprint" text, "createdAt" bigint,
-        deliveries jsonb)) with ordinality as e
+        fingerprint text, "createdAt" bigint, deliveries jsonb)) with ordinality as e
     order by e.ordinality),
   told as (
     insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
-      session_id, name, body, trace, end_user_id, agent_id, fingerprint, request_key,
-      request_fingerprint, created_at)
+      session_id, name, body, trace, end_user_id, agent_id, fingerprint, created_at)
       overriding system value
     select e.seq, e.id, e."projectId", e.deliveries <> '[]', e."messageId", e."sessionId", e.name,
-      e.body, e.trace, e."endUserId", e."agentId", e.fingerprint, e."requestKey",
-      e."requestFingerprint", e."createdAt"
+      e.body, e.trace, e."endUserId", e."agentId", e.fingerprint, e."createdAt"
     from heard e),
   heading as materialized (
     select e.seq as event_seq, e."projectId", e."createdAt", d.*, d."orderKey" is not null and (

@@ -248,17 +248,25 @@ create table events (
   end_user_id text,
   agent_id text,
   fingerprint text,
-  request_key text,
-  request_fingerprint text,
   created_at integer not null
 ) strict;
 create unique index events_id on events (id, project_id);
-create unique index events_request on events (request_key, project_id) where request_key is not null;
 create index events_published on events (agent_id, session_id) where agent_id is not null;
 create index events_project on events (project_id);
-create index events_alone on events (created_at) where has_deliveries = 0;
+create index events_alone on events (created_at) where has_deliveries = 0 and fingerprint is null;
+create index events_named on events (created_at) where has_deliveries = 0 and fingerprint is not null;
 create index events_message on events (message_id) where has_deliveries = 1 and message_id is not null;
 create index events_session on events (project_id, session_id) where has_deliveries = 1 and session_id is not null;
+
+-- The requests with an Idempotency-Key that published events.
+create table publish_requests (
+  request_key text not null,
+  project_id text not null,
+  fingerprint text not null,
+  created_at integer not null,
+  primary key (request_key, project_id)
+) strict, without rowid;
+create index publish_requests_age on publish_requests (created_at);
 
 -- The highest seq that a purge deleted. A reader's position below it has expired.
 create table event_logs (project_id text primary key, floor integer not null) strict, without rowid;

@@ -138,8 +138,6 @@ type Publishing = {
   readonly endUserId?: string
   /** Of the content, if the host gave the event its id. */
   readonly fingerprint?: string
-  /** The request that published the event, on its first event only. */
-  readonly request?: PublishRequest
 }
 
 /** An `Idempotency-Key`, and the fingerprint of all events of its request. */

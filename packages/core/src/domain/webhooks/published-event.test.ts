@@ -6,7 +6,6 @@ import {
   contentOf,
   decidePublish,
   eventRules,
-  ofRequest,
   publishedEvent,
   type NewEvent,
 } from './published-event.js'
@@ -118,14 +117,10 @@ describe('a request to publish', () => {
   const asked = { key: 'k', fingerprint: 'r' }
   const NOTHING = { sameIds: [], asked: undefined, stored: undefined, deliveriesOf: () => 1 }
 
-  it('is new, and its first event remembers its key', () => {
+  it('is new', () => {
     const events = [named, plain]
     expect(decidePublish(events, NOTHING)).toEqual({ kind: 'new', events })
-    expect(decidePublish(events, { ...NOTHING, asked })).toEqual({
-      kind: 'new',
-      events: [{ ...named, published: { fingerprint: 'f', request: asked } }, plain],
-    })
-    expect(ofRequest([], asked)).toEqual([])
+    expect(decidePublish(events, { ...NOTHING, asked })).toEqual({ kind: 'new', events })
   })
 
   it('is a repetition, new in part, or something else', () => {

@@ -186,20 +186,8 @@ export function decidePublish(
     const fits = eventsThatFit(counts)
     if (fits < events.length) return { kind: 'too_many_deliveries', fits }
   }
-  const fresh = events.filter(({ id }) => !stored.has(id))
-  return { kind: 'new', events: ofRequest(fresh, asked) }
+  return { kind: 'new', events: events.filter(({ id }) => !stored.has(id)) }
 }
-
-/** The first event remembers the request. */
-export const ofRequest = (
-  events: readonly WebhookEvent[],
-  request: PublishRequest | undefined,
-): readonly WebhookEvent[] =>
-  request
-    ? events.map((event, at) =>
-        at === 0 ? { ...event, published: { ...event.published, request } } : event,
-      )
-    : events
 
 /** Returns how many of the events fit, given the deliveries that each makes. */
 function eventsThatFit(deliveries: readonly number[]): number {

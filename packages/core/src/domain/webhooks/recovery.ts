@@ -126,16 +126,20 @@ export function replayedEvent(
   }
 }
 
+/** Returns true if a recovery can send events with this name to the webhook. */
+export const isAskedFor = (
+  { events }: Pick<Webhook, 'events'>,
+  types: readonly string[] | undefined,
+  name: string,
+): boolean =>
+  name !== 'webhook.test' && subscribesTo(types ?? ['*'], name) && subscribesTo(events, name)
+
 /** Returns true if a recovery sends the event to the webhook. */
 export const isReplayed = (
-  { events, filter }: Pick<Webhook, 'events' | 'filter'>,
+  webhook: Pick<Webhook, 'events' | 'filter'>,
   types: readonly string[] | undefined,
   event: WebhookEvent,
-): boolean =>
-  event.name !== 'webhook.test' &&
-  subscribesTo(types ?? ['*'], event.name) &&
-  subscribesTo(events, event.name) &&
-  matchesFilter(filter, event)
+): boolean => isAskedFor(webhook, types, event.name) && matchesFilter(webhook.filter, event)
 
 /** Chooses the failed messages of an agent that a recovery retries. */
 export type RetrySettings = {

@@ -256,6 +256,69 @@ function idempotencySuite(it: StorageTest): void {
     const elsewhere = publication([{ id: 'c', projectId: OTHER_PROJECT_ID }], { request })
     expect(await storage.events.publish(elsewhere)).toMatchObject({ kind: 'published' })
   })
+
+  it('a key covers a request whose events were known by their ids', async ({ storage, second }) => {
+    const event = { id: 'a', fingerprint: 'a' }
+    const asked = (key: string) => ({ request: { key, fingerprint: 'r' } })
+    await storage.events.publish(publication([event], asked('k-0')))
+    for (const key of ['k-1', 'k-2']) {
+      expect(await storage.events.publish(publication([event], asked(key)))).toEqual({
+        kind: 'replayed',
+      })
+      const other = publication([{ id: 'b' }], { request: { key, fingerprint: 'other' } })
+      expect(await second.events.publish(other)).toEqual({ kind: 'mismatch', ids: [] })
+      expect(await second.events.publish(publication([event], asked(key)))).toEqual({
+        kind: 'replayed',
+      })
+    }
+    const refused = publication([{ id: 'a', fingerprint: 'other' }], asked('k-3'))
+    expect(await storage.events.publish(refused)).toEqual({ kind: 'mismatch', ids: ['a'] })
+    const free = publication([{ id: 'c', fingerprint: 'c' }], asked('k-3'))
+    expect(await storage.events.publish(free)).toMatchObject({ kind: 'published' })
+    expect(await logOf(storage)).toEqual(['a', 'c'])
+  })
+
+  it('batches at the same time that share events store each event once, and all of theirs', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    await scene.webhook({ events: ['*'] })
+    const claim = { until: NOW + LEASE_MS, timeoutMs: 1_000, except: new Set<string>() }
+    const published: string[] = []
+    for (let round = 0; round < 10; round++) {
+      const named = (...names: string[]) =>
+        names.map((name) => ({ id: `${name}-${round}`, fingerprint: 'f' }))
+      await storage.events.publish(publication(named('a')))
+      const wrong = [...named('d', 'x'), { id: `a-${round}`, fingerprint: 'other' }]
+      const asked = [wrong, named('a', 'b', 'c'), named('c', 'b', 'a'), named('a', 'c', 'd')]
+      const results = await Promise.all(
+        [...asked, named('d', 'b'), named('a', 'd')].flatMap((events, at) => {
+          const { outgoing } = publication(named(`new-${at}`, `newer-${at}`))
+          const neighbour = publication([], { outgoing: { ...outgoing, claim } })
+          const store = at % 2 === 0 ? storage : second
+          return [publication(events), neighbour].map((one) => store.events.publish(one))
+        }),
+      )
+      const [refused, ...others] = results.filter((_, at) => at % 2 === 0)
+      expect(refused).toEqual({ kind: 'mismatch', ids: [`a-${round}`] })
+      const counts = others.map((result) => (result.kind === 'published' ? result.events : 0))
+      expect(counts.reduce((sum, count) => sum + count)).toBe(3)
+      // No neighbour is told that its events were stored earlier: it sends their deliveries.
+      for (const result of results.filter((_, at) => at % 2 === 1))
+        expect(result).toMatchObject({ kind: 'published', deliveries: [{}, {}] })
+      const all = [
+        'a',
+        'b',
+        'c',
+        'd',
+        ...[0, 1, 2, 3, 4, 5].flatMap((n) => [`new-${n}`, `newer-${n}`]),
+      ]
+      published.push(...named(...all).map(({ id }) => id))
+    }
+    expect((await logOf(storage)).sort()).toEqual(published.sort())
+    expect((await deliveriesOf(storage)).map(({ eventId }) => eventId).sort()).toEqual(published)
+  })
 }
 
 function limitsSuite(it: StorageTest): void {
@@ -358,6 +421,28 @@ function replaySuite(it: StorageTest): void {
     // The deliveries keep their events.
     expect(await storage.events.purge({ createdBefore: LATER, limit: 9 })).toBe(2)
     expect(await storage.events.get(PROJECT_ID, 'a')).toBeDefined()
+  })
+
+  it('a replay sends each event once while readers of the log give positions', async ({
+    storage,
+    scene,
+  }) => {
+    const publish = (...names: string[]) =>
+      storage.events.publish(publication(names.map((id) => ({ id }))))
+    await publish('a', 'b')
+    await logOf(storage)
+    await publish('c', 'd', 'e')
+    const webhook = await scene.webhook({ events: ['order.*'] })
+    await replay(storage, [webhook.id])
+    const page = () => storage.recoveries.advance(step(1))
+    for (let n = 0; n < 3; n++) await page()
+    await logOf(storage)
+    await publish('f')
+    await page()
+    await logOf(storage)
+    while ((await page())?.state.kind === 'running');
+    const found = (await deliveriesOf(storage)).map(({ eventId }) => eventId)
+    expect(found.sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'f'])
   })
 
   it('a replay obeys filters, subscriptions, times and thin bodies', async ({ storage, scene }) => {
@@ -501,12 +586,18 @@ function removalSuite(it: StorageTest): void {
 
   it('remembers an id for its time, also if events are kept for less', async ({ storage }) => {
     const ofRequest = { request: { key: 'k', fingerprint: 'r' } }
-    await storage.events.publish(publication([{ id: 'named', fingerprint: 'a' }]))
+    const publish = (id: string, fingerprint: string, more = {}) =>
+      storage.events.publish(publication([{ id, fingerprint }], more))
+    await publish('named', 'a')
     await storage.events.publish(publication([{ id: 'keyed' }], ofRequest))
     await storage.events.publish(publication([{ id: 'plain' }]))
     const purge = { createdBefore: LATER, limit: 100 }
-    expect(await storage.events.purge({ ...purge, idsBefore: NOW })).toBe(1)
-    expect(await storage.events.get(PROJECT_ID, 'named')).toBeDefined()
+    expect(await storage.events.purge({ ...purge, idsBefore: NOW })).toBe(2)
+    expect(await publish('named', 'other')).toEqual({ kind: 'mismatch', ids: ['named'] })
+    expect(await publish('keyed', 'a', ofRequest)).toEqual({ kind: 'replayed' })
+    expect(await storage.events.purge({ ...purge, idsBefore: NOW })).toBe(0)
+    // The id and the key.
     expect(await storage.events.purge({ ...purge, idsBefore: NOW + 1 })).toBe(2)
+    expect(await publish('keyed', 'a', ofRequest)).toMatchObject({ kind: 'published' })
   })
 }
