@@ -37,6 +37,7 @@ import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
 import { a2aError, confirmKey, interrupted, rethrow } from './errors.js'
 import { historyLengthOf, readInput, type Input } from './input.js'
+import { readSoFar, type SoFar } from './partial-answer.js'
 import { configOf, hookOf } from './push-config.js'
 import { listTasks } from './list-tasks.js'
 import type { Deps } from './options.js'
@@ -93,9 +94,10 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
-    return this.#reporting(async () =>
-      taskOf(await this.#find(id), { historyLength: historyLengthOf(historyLength) }),
-    )
+    return this.#reporting(async () => {
+      const { message, text } = await this.#readSoFar(await this.#find(id))
+      return taskOf(message, { historyLength: historyLengthOf(historyLength), partial: text })
+    })
   }
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
@@ -244,6 +246,15 @@ export class AgentHandler implements A2ARequestHandler {
     const { access } = this.access
     const ref = await this.#refTo(taskId)
     return this.#deps.service.messages.get({ ...ref, access }).catch(rethrow)
+  }
+
+  async #readSoFar(message: Message): Promise<SoFar> {
+    const ref = { ...refOf(message), access: this.access.access }
+    const stream =
+      message.state.kind === 'running' &&
+      (await this.#deps.service.messages.stream(ref).catch(errorIn))
+    // The answer so far is left out if there are too many streams.
+    return stream && 'next' in stream ? readSoFar(message, stream) : { message, text: '' }
   }
 
   /** Hooks are for callers of the whole project. */

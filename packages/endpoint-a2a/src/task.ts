@@ -17,18 +17,21 @@ export type TaskView = {
   readonly historyLength?: number | undefined
   /** Default: true. */
   readonly includeArtifacts?: boolean | undefined
+  /** The text that a working agent has emitted so far. */
+  readonly partial?: string | undefined
 }
 
 /** Returns the task of a message: its context is the session, its artifact the answer. */
 export function taskOf(message: Message, view: TaskView = {}): Task {
   const { id, sessionId: contextId, state } = message
-  const { historyLength, includeArtifacts = true } = view
+  const { historyLength, includeArtifacts = true, partial = '' } = view
+  const answer =
+    state.kind === 'responded' ? [answerArtifact(state.response)] : partialArtifacts(partial)
   return {
     id,
     contextId,
     status: statusOf(message),
-    artifacts:
-      includeArtifacts && state.kind === 'responded' ? [answerArtifact(state.response)] : [],
+    artifacts: includeArtifacts ? answer : [],
     history: newest(historyOf(message), historyLength),
     metadata: undefined,
   }
@@ -73,6 +76,9 @@ export const answerArtifact = (text: string): Artifact => ({
   metadata: undefined,
   extensions: [],
 })
+
+const partialArtifacts = (text: string): Artifact[] =>
+  text === '' ? [] : [{ ...answerArtifact(text), metadata: { partial: true } }]
 
 const newest = (history: A2aMessage[], length: number | undefined): A2aMessage[] =>
   length === undefined ? history : history.slice(Math.max(0, history.length - length))

@@ -16,6 +16,7 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
+import type { ChunkRelay } from '@org/agent-messaging-core/storage'
 import { fakePlatform } from '@org/agent-messaging-testing'
 import { onTestFinished } from 'vitest'
 import { createA2aEndpoint } from '../src/index.js'
@@ -40,8 +41,8 @@ export async function connect(url: string, key: string, binding: Binding): Promi
  * Serves the endpoint over a service made of fakes, with one project. The agent `echo` answers at
  * once. The test answers the agent `slow`. The agent `private` is not published.
  */
-export async function openScene(policy: Partial<Policy> = {}) {
-  const platform = { ...fakePlatform(), policy: { ...defaultPolicy, ...policy } }
+export async function openScene(policy: Partial<Policy> = {}, ports: { relay?: ChunkRelay } = {}) {
+  const platform = { ...fakePlatform(), policy: { ...defaultPolicy, ...policy }, ...ports }
   const functions = functionRuntime({
     echo: ({ message }) => message,
     fail: () => Promise.reject(new Error('told to fail')),

@@ -1,5 +1,8 @@
 import { TaskState, type StreamResponse } from '@a2a-js/sdk'
+import { createService, defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { memoryChunkRelay } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
+import { createA2aEndpoint } from '../src/index.js'
 import { asking, BINDINGS, openScene, type Binding } from './scene.js'
 
 type Events = AsyncGenerator<StreamResponse, void, undefined>
@@ -101,6 +104,24 @@ describe.each(BINDINGS)('a stream over %s', (binding) => {
     await expect(unknown.next()).rejects.toMatchObject({ reason: 'TASK_NOT_FOUND' })
   })
 
+  it('leaves the text so far in the task, until the answer', async () => {
+    const { client, events, run, runtime } = await openStream(binding)
+    const read = () => client.getTask({ tenant: '', id: run.messageId })
+    expect(await read()).toMatchObject({ artifacts: [] })
+    run.emit('Hel')
+    run.emit('lo')
+    expect(await read()).toMatchObject({
+      status: { state: TaskState.TASK_STATE_WORKING },
+      artifacts: [{ parts: [{ content: { value: 'Hello' } }], metadata: { partial: true } }],
+    })
+    runtime.answer(run.messageId, 'Hello!')
+    await rest(events)
+    expect(await read()).toMatchObject({
+      status: { state: TaskState.TASK_STATE_COMPLETED },
+      artifacts: [{ parts: [{ content: { value: 'Hello!' } }], metadata: undefined }],
+    })
+  })
+
   it('ends with an error if the service stops', async () => {
     const { events, service } = await openStream(binding)
     const failed = rest(events).catch((error: unknown) => String(error))
@@ -156,4 +177,65 @@ it('a quiet stream has heartbeats', async () => {
   await service.stop({ graceMs: 0 })
   await reading
   expect(text).toContain('event: error')
+})
+
+describe('the text so far', () => {
+  async function working(policy: Partial<Policy> = {}) {
+    const relay = memoryChunkRelay()
+    const scene = await openScene(policy, { relay })
+    const { crypto, key, projectId, runtime, service, storage } = scene
+    void service.messages.send({
+      projectId,
+      agent: 'slow',
+      sessionId: 's',
+      message: 'Hi',
+      waitMs: 0,
+    })
+    await expect.poll(() => runtime.openRuns).toHaveLength(1)
+    const [run] = runtime.requests
+    if (!run) throw new Error('expected a run')
+    const other = createService({ ...scene, relay, storage: storage.reopen() })
+    const app = createA2aEndpoint({ service: other, crypto, newId: () => 'id' })
+    const headers = { authorization: `Bearer ${key}`, 'a2a-version': '1.0' }
+    const read = async () => {
+      const answer = await app.request(`/a2a/slow/tasks/${run.messageId}`, { headers })
+      return (await answer.json()) as unknown
+    }
+    return { ...scene, other, read, run }
+  }
+  const WORKING = { status: { state: 'TASK_STATE_WORKING' } }
+
+  it('comes from the process that runs the agent', async () => {
+    const { read, run } = await working()
+    const long = 'x'.repeat(5_000)
+    run.emit(`Hello ${long}`)
+    expect(await read()).toMatchObject({
+      ...WORKING,
+      artifacts: [{ parts: [{ text: `Hello ${long}` }], metadata: { partial: true } }],
+    })
+  })
+
+  it('is left out if that process is silent, or the project has too many streams', async () => {
+    const { read } = await working()
+    expect(await read()).toMatchObject(WORKING)
+    const full = await working({ stream: { ...defaultPolicy.stream, maxPerProject: 0 } })
+    full.run.emit('Hello')
+    expect(await full.read()).toMatchObject(WORKING)
+  })
+
+  it('gives way to an answer that comes meanwhile', async () => {
+    const { read, run, runtime } = await working()
+    const reading = read()
+    run.emit('Hel')
+    runtime.answer(run.messageId, 'Hello')
+    expect(await reading).toMatchObject({ artifacts: [{ parts: [{ text: 'Hello' }] }] })
+  })
+
+  it('is left out once the agent has failed', async () => {
+    const { read, run, runtime } = await working()
+    run.emit('Hel')
+    const reading = read()
+    runtime.fail(run.messageId)
+    expect(await reading).not.toHaveProperty('artifacts')
+  })
 })
