@@ -93,7 +93,7 @@ export class MessageTools {
     requester.learn(undefined)
     if (!reads || isSettled(sent.state)) return this.#outcomeOf(sent, input, ctx)
     const ref = this.#refOf({ agent: sent.agentId, messageId: sent.id })
-    return this.#read(ref, input, ctx)
+    return this.#read(ref, input, ctx, waitMs - READ_AFTER_MS)
   }
 
   async get(input: Reading, ctx: ToolContext): Promise<Outcome> {
@@ -130,10 +130,14 @@ export class MessageTools {
     return this.#d.service.inputs.answer({ ...answer, actor: this.#call.requester.actor })
   }
 
-  async #read(ref: ProjectRef, input: Waiting, ctx: ToolContext): Promise<Outcome> {
+  async #read(
+    ref: ProjectRef,
+    input: Waiting,
+    ctx: ToolContext,
+    waitMs = this.#waitMsOf(input, ctx),
+  ): Promise<Outcome> {
     const { messages } = this.#d.service
     const { abort } = this.#call
-    const waitMs = this.#waitMsOf(input, ctx)
     const read = () => messages.get({ ...ref, waitMs, abort })
     const message =
       wantsProgress(ctx) && waitMs > 0
