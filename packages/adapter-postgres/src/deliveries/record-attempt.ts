@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Instant, Webhook } from '@org/agent-messaging-core'
 import { success } from '@org/agent-messaging-core/runtime'
 import {
   afterAttemptColumns,
   changeWebhook,
+  onlySuccess,
   toWebhook,
   webhookColumns,
   type AttemptRecord,
@@ -37,9 +37,13 @@ const ofDeliveriesSql = sql<{ readonly ids: readonly string[] }, WebhookOfDelive
     join agent_messaging.webhooks w on w.seq = d.receiver_seq
   where d.id = any(@ids::text[]) and not w.is_deleted`)
 type WebhookOfDelivery = WebhookRow & { readonly deliveryId: string }
-/** Leaves out webhooks that another commit changes, so that none waits. */
+/**
+ * Leaves out webhooks that another commit changes, so that none waits. Only a first success makes a
+ * new version of the webhook, so that processes need not read it again.
+ */
 const refreshSql = sql<{ readonly successes: string }>(`
-  update agent_messaging.webhooks w set last_success_at = free.at
+  update agent_messaging.webhooks w set last_success_at = free.at,
+    version = w.version + (w.last_success_at is null)::integer
   from (select l.seq, g.at
     from jsonb_to_recordset(@successes::jsonb) as g (seq bigint, at bigint)
       join agent_messaging.webhooks l on l.seq = g.seq and coalesce(l.last_success_at, 0) < g.at
@@ -193,12 +197,10 @@ async function effectsOf(db: Queries, successes: readonly Success[]): Promise<Ef
 
 function effectOn(row: WebhookRow, decideHealth: DecideHealth): Effect {
   const webhook = toWebhook(row)
-  const after = decideHealth(webhook)?.change.health
-  if (!after) return 'nothing'
-  const { lastSuccessAt: at } = after
-  const before = { ...webhook.health, lastSuccessAt: at }
-  const isRefresh = at !== undefined && isDeepStrictEqual(before, after)
-  return isRefresh ? { lastSuccess: { seq: row.seq, at } } : 'health'
+  const update = decideHealth(webhook)
+  if (!update) return 'nothing'
+  const at = onlySuccess(webhook, update)
+  return at === undefined ? 'health' : { lastSuccess: { seq: row.seq, at } }
 }
 
 /** Updates a locked webhook after an attempt, within the transaction that records the attempt. */

@@ -363,7 +363,7 @@ begin
   if exists (
     select 1 from jsonb_to_recordset(topics) as t ("projectId" text, names text[], version text)
     where t.version <> coalesce((
-      select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
+      select string_agg(w.seq || ':' || w.version, ',' order by w.seq)
       from agent_messaging.subscriptions s
         join agent_messaging.webhooks w on w.seq = s.webhook_seq
       where s.project_id = t."projectId" and s.event = any(t.names)), ''))
@@ -508,7 +508,7 @@ begin
   place := case when exists (
     select 1 from jsonb_to_recordset(topics) as t ("projectId" text, names text[], version text)
     where t.version <> coalesce((
-      select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
+      select string_agg(w.seq || ':' || w.version, ',' order by w.seq)
       from agent_messaging.subscriptions s
         join agent_messaging.webhooks w on w.seq = s.webhook_seq
       where s.project_id = t."projectId" and s.event = any(t.names)), ''))
@@ -614,7 +614,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 begin
   return query
-    select topic.ordinality, w.seq || ':' || w.xmin::text, w
+    select topic.ordinality, w.seq || ':' || w.version, w
     from rows from (jsonb_to_recordset(topics) as ("projectId" text, names text[]))
         with ordinality as topic
       join agent_messaging.subscriptions s
@@ -622,5 +622,18 @@ begin
       join agent_messaging.webhooks w on w.seq = any(array[s.webhook_seq])
     order by topic.ordinality, w.seq;
 end $$;
+`,
+  webhook_version: `create or replace function agent_messaging.webhook_version() returns trigger language plpgsql as $$
+begin
+  new.version := old.version + 1;
+  return new;
+end $$;
+
+create or replace trigger webhooks_version before update of
+    url, events, filter, description, secret, header_names, headers, previous_secret,
+    previous_until, disable_on_gone, ordering, payload, sending, paused, disabled_at,
+    disabled_reason, consecutive_failures, failing_since, last_failure_at, circuit_until,
+    circuit_trips, reported_failing_since, receiver, updated_at, is_deleted
+  on agent_messaging.webhooks for each row execute function agent_messaging.webhook_version();
 `,
 }

@@ -238,7 +238,8 @@ create table agent_messaging.webhooks (
   receiver text collate "C",
   created_at bigint not null,
   updated_at bigint not null,
-  is_deleted boolean not null default false
+  is_deleted boolean not null default false,
+  version bigint not null default 0
 );
 create index webhooks_project on agent_messaging.webhooks (project_id, seq)
   where not is_deleted and message_id is null;

@@ -32,7 +32,7 @@ export type Receivers = ReadonlyMap<string, TopicReceivers>
 type Subscribed = WebhookRow & { readonly place: number; readonly version: string }
 
 const subscribedSql = sql<{ readonly topics: string }, Subscribed>(`
-  select place, version, ${webhookList}
+  select place, subscriber.version, ${webhookList}
   from agent_messaging.subscribers(@topics) subscriber,
     lateral (select (subscriber.webhook).*) w`)
 

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 
-const MOST_KEYS = 10_000
+/** 1,000 projects with ten webhooks each have more than 10,000 of them. */
+const MOST_KEYS = 50_000
 
 /**
  * Caches values made from rows that are read often and rarely written.

@@ -1,9 +1,10 @@
-import type { Webhook } from '@org/agent-messaging-core'
+import type { Instant, Webhook } from '@org/agent-messaging-core'
 import {
   afterAttemptColumns,
   attemptCounts,
   changeWebhook,
   headerLines,
+  onlySuccess,
   toWebhook,
   webhookColumns,
   type AttemptRecord,
@@ -126,12 +127,21 @@ function healthUpdates(
     `${selectWebhook(dialect)} where w.seq = ? and w.is_deleted = 0`,
   )
   const update = db.prepare<[WebhookColumns]>(updateWebhook(dialect))
+  // The caches of webhooks keep the earlier time, which does no harm.
+  const refresh = db.prepare<[Instant, number]>(
+    'update webhooks set last_success_at = ? where seq = ?',
+  )
 
   return (webhookSeq, decide) => {
     const row = webhookOf.get(webhookSeq)
     const before = row && toWebhook(row)
     const decision = before && decide(before)
     if (!decision) return undefined
+    const at = onlySuccess(before, decision)
+    if (at !== undefined && before.health.lastSuccessAt !== undefined) {
+      refresh.run(at, webhookSeq)
+      return undefined
+    }
     const after = changeWebhook(before, decision.change)
     update.run(webhookColumns(after))
     webhooks.changed()

@@ -367,6 +367,7 @@ export {
 } from './recovery-row.js'
 export { resealRows, toPage, toTrace, traceColumn } from './rows.js'
 export {
+  onlySuccess,
   toWebhook,
   WEBHOOK_COLUMNS,
   WEBHOOK_HEALTH,

@@ -1,4 +1,5 @@
 import { filled } from '../domain/values/given.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { Sealed } from '../domain/values/sealed.js'
 import type { SendingSettings } from '../domain/webhooks/sending.js'
 import type { WebhookFilter } from '../domain/webhooks/webhook-filter.js'
@@ -9,6 +10,7 @@ import {
   type ClearableName,
   type Webhook,
 } from '../domain/webhooks/webhook.js'
+import type { WebhookUpdate } from '../ports/delivery-store.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */
@@ -146,6 +148,20 @@ const healthColumns = ({ circuit, ...health }: WebhookHealth) => ({
   reportedFailingSince: health.reportedFailingSince ?? null,
   ...circuitColumns(circuit),
 })
+
+/** Returns the time of the last success if the update changes nothing else. */
+export function onlySuccess(
+  { health: before }: Webhook,
+  { change, outgoing }: WebhookUpdate,
+): Instant | undefined {
+  const { health: after = before, status } = change
+  const { lastSuccessAt } = after
+  if (lastSuccessAt === undefined || status || outgoing) return undefined
+  const expected = healthColumns({ ...before, lastSuccessAt })
+  const columns = healthColumns(after)
+  const names = Object.keys(columns) as (keyof typeof columns)[]
+  return names.every((name) => columns[name] === expected[name]) ? lastSuccessAt : undefined
+}
 
 const circuitColumns = (circuit: Circuit) =>
   circuit.kind === 'open'

@@ -220,8 +220,10 @@ function healthDecider(
   const jitter = random.next()
   const decide = (webhook: Webhook): HealthDecision | undefined =>
     decideWebhookHealth(webhook, attempt, policy.webhookHealth, now, jitter)
-  const isWorthALook = isNews || (outcome.kind === 'accepted' && decide(claimed) !== undefined)
-  if (!isWorthALook) return undefined
+  const isAccepted = outcome.kind === 'accepted'
+  const isChange = isAccepted && decide(recent.withKeptSuccess(claimed)) !== undefined
+  if (!isNews && !isChange) return undefined
+  if (isAccepted) recent.keepSuccess(now)
   return (webhook) => {
     const decision = decide(webhook)
     return decision && updateOf(platform, webhook, decision, attempt, now)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
+import { accepted, aWebhook, refused, unreachable } from '@org/agent-messaging-testing'
 import { RecentAttempts } from './recent-attempts.js'
 
 const SECOND = 1_000
@@ -90,4 +90,16 @@ describe('a Retry-After pauses the webhook', () => {
     expect(new RecentAttempts().note(refused(500, SECOND), 0, false).pauses).toBe(false)
     expect(new RecentAttempts().note(unreachable('interrupted'), 0, false).isNews).toBe(false)
   })
+})
+
+it('a webhook has the last success that the store was asked to keep, if it had one before', () => {
+  const recent = new RecentAttempts()
+  const untried = aWebhook()
+  const tried = { ...untried, health: { ...untried.health, lastSuccessAt: 5 } }
+  expect(recent.withKeptSuccess(tried)).toBe(tried)
+  recent.keepSuccess(7)
+  expect(recent.withKeptSuccess(untried)).toBe(untried)
+  expect(recent.withKeptSuccess(tried).health).toEqual({ ...tried.health, lastSuccessAt: 7 })
+  recent.keepSuccess(4)
+  expect(recent.withKeptSuccess(tried)).toBe(tried)
 })

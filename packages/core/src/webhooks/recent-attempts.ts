@@ -1,4 +1,5 @@
 import type { Outcome } from '../domain/webhooks/delivery.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import type { Instant } from '../domain/values/instant.js'
 import { retryAfterOf, type WebhookAttempt } from '../domain/webhooks/webhook-health.js'
 import { verdictOn } from '../domain/webhooks/webhook-limit.js'
@@ -37,6 +38,8 @@ export class RecentAttempts {
   #askedAt: Instant | undefined
   #attempts = 0
   #refusals = 0
+  /** The last success that the store was asked to keep. */
+  #keptSuccessAt: Instant = -Infinity
 
   /** `now` is in elapsed time. With `mustReport` a failure is always news. */
   note(outcome: Outcome, now: Instant, mustReport: boolean): Report {
@@ -47,6 +50,22 @@ export class RecentAttempts {
     return verdict === 'accepted'
       ? this.#noteSuccess(outcome, now)
       : this.#noteFailure(outcome, now, mustReport)
+  }
+
+  /**
+   * Returns the webhook with the last kept success, if it had one before. A store that gave the
+   * webhook does not read it again for a later success.
+   */
+  withKeptSuccess(webhook: Webhook): Webhook {
+    const { health } = webhook
+    const { lastSuccessAt = Infinity } = health
+    return lastSuccessAt < this.#keptSuccessAt
+      ? { ...webhook, health: { ...health, lastSuccessAt: this.#keptSuccessAt } }
+      : webhook
+  }
+
+  keepSuccess(at: Instant): void {
+    this.#keptSuccessAt = at
   }
 
   #noteSuccess(outcome: Outcome, now: Instant): Report {

@@ -36,7 +36,7 @@ begin
   place := case when exists (
     select 1 from jsonb_to_recordset(topics) as t ("projectId" text, names text[], version text)
     where t.version <> coalesce((
-      select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
+      select string_agg(w.seq || ':' || w.version, ',' order by w.seq)
       from agent_messaging.subscriptions s
         join agent_messaging.webhooks w on w.seq = s.webhook_seq
       where s.project_id = t."projectId" and s.event = any(t.names)), ''))

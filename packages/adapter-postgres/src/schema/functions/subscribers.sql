@@ -1,6 +1,7 @@
 -- Returns the webhooks that subscribe to each event, with any filter, by the place of the event.
 -- Each batch of answers asks for them, so a function with cached plans replaces a statement that is
--- planned each time. A webhook's version changes with every update of its row.
+-- planned each time. `webhook_version` counts a
+-- webhook's version.
 create or replace function agent_messaging.subscribers(topics jsonb)
 returns table (place bigint, version text, webhook agent_messaging.webhooks)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -10,7 +11,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 #variable_conflict use_column
 begin
   return query
-    select topic.ordinality, w.seq || ':' || w.xmin::text, w
+    select topic.ordinality, w.seq || ':' || w.version, w
     from rows from (jsonb_to_recordset(topics) as ("projectId" text, names text[]))
         with ordinality as topic
       join agent_messaging.subscriptions s
