@@ -57,7 +57,7 @@ export interface components {
     readonly StreamChunk: {
       /** @description Chunks of earlier attempts are obsolete. */
       readonly attempt: number
-      /** @description The UTF-16 units before this piece in this attempt. */
+      /** @description The UTF-16 units of text before this piece in this attempt. */
       readonly offset: number
       readonly text: string
     }
@@ -187,8 +187,12 @@ export interface components {
       readonly responseSchema?: JsonObject
       readonly metadata?: JsonObject
       readonly executionPrincipal: components['schemas']['ExecutionPrincipal']
-      /** @description Present with the next two fields if the state is `responded`. */
+      /** @description Present with the time fields if the state is `responded`. */
       readonly response?: string
+      /** @description The parts of an answer that is more than text. The joined text parts are `response`. Lists leave them out. */
+      readonly parts?: readonly components['schemas']['Part'][]
+      /** @description Present if the agent emitted more parts than a message can have. */
+      readonly partsTruncated?: boolean
       /** @description The duration of the run that answered. */
       readonly responseTimeMs?: number
       /** Format: date-time */
@@ -258,6 +262,56 @@ export interface components {
       readonly type: 'end_user'
       /** @example u-17 */
       readonly endUserId: string
+    }
+    /** @description A part of an answer. */
+    readonly Part:
+      | components['schemas']['TextPart']
+      | components['schemas']['ReasoningPart']
+      | components['schemas']['ToolPart']
+      | components['schemas']['StepPart']
+      | components['schemas']['DataPart']
+      | components['schemas']['FilePart']
+      | components['schemas']['SourceUrlPart']
+    readonly TextPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'text'
+      readonly text: string
+    }
+    readonly ReasoningPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'reasoning'
+      readonly text: string
+    }
+    readonly ToolPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly title?: string
+      /** @enum {string} */
+      readonly state: 'input-streaming' | 'input-available' | 'output-available' | 'output-error'
+      /** @description Any JSON. */
+      readonly input?: Json
+      /** @description Present if the state is `output-available`, and it fits. */
+      readonly output?: Json
+      readonly errorText?: string
+    }
+    readonly StepPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'step'
+      readonly name?: string
     }
     /** @description The tokens of a model, as the runtime reports them. */
     readonly RunUsage: {
@@ -363,8 +417,12 @@ export interface components {
       readonly responseSchema?: JsonObject
       readonly metadata?: JsonObject
       readonly executionPrincipal: components['schemas']['ExecutionPrincipal']
-      /** @description Present with the next two fields if the state is `responded`. */
+      /** @description Present with the time fields if the state is `responded`. */
       readonly response?: string
+      /** @description The parts of an answer that is more than text. The joined text parts are `response`. Lists leave them out. */
+      readonly parts?: readonly components['schemas']['Part'][]
+      /** @description Present if the agent emitted more parts than a message can have. */
+      readonly partsTruncated?: boolean
       /** @description The duration of the run that answered. */
       readonly responseTimeMs?: number
       /** Format: date-time */
@@ -485,6 +543,7 @@ export interface components {
     readonly StreamEvent:
       | components['schemas']['StreamStateEvent']
       | components['schemas']['StreamChunkEvent']
+      | components['schemas']['StreamPartEvent']
       | components['schemas']['StreamMessageEvent']
     /** @description First, and after each change of the state. */
     readonly StreamStateEvent: {
@@ -504,6 +563,17 @@ export interface components {
        * @enum {string}
        */
       readonly event: 'chunk'
+      /** @description Send it as `Last-Event-ID` to continue after it. */
+      readonly id: string
+      readonly data: string
+    }
+    /** @description A part of the answer that is not text. */
+    readonly StreamPartEvent: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly event: 'part'
       /** @description Send it as `Last-Event-ID` to continue after it. */
       readonly id: string
       readonly data: string

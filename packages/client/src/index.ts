@@ -52,6 +52,8 @@ export type {
   NewRetry,
   NewWebhook,
   OpenInput,
+  Part,
+  PartEvent,
   PeopleToday,
   Permission,
   PortalLink,

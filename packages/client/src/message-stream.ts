@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ApiError } from './api-error.js'
 import type { Http } from './http.js'
-import type { Message, MessageState } from './resources.js'
+import type { Message, MessageState, PartEvent } from './resources.js'
 
 /** An event of a message's stream. The last event is `message` and contains the whole answer. */
 export type StreamEvent = { readonly id: string } & (
@@ -17,6 +17,15 @@ export type StreamEvent = { readonly id: string } & (
       /** The UTF-16 units before this piece. A gap means that pieces were lost. */
       readonly offset: number
       readonly text: string
+    }
+  | {
+      readonly event: 'part'
+      readonly attempt: number
+      /** The UTF-16 units of text before this part event. */
+      readonly offset: number
+      /** The part events of the attempt before it. A gap means that events were lost. */
+      readonly index: number
+      readonly part: PartEvent
     }
   | { readonly event: 'message'; readonly message: Message }
 )
@@ -92,6 +101,6 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined
 /** Returns undefined for an unknown event of a later version of the service. */
 function parseEvent(event = '', id: string, data: string): StreamEvent | undefined {
   if (event === 'message') return { event, id, message: JSON.parse(data) as Message }
-  if (event !== 'state' && event !== 'chunk') return undefined
+  if (event !== 'state' && event !== 'chunk' && event !== 'part') return undefined
   return { event, id, ...(JSON.parse(data) as object) } as StreamEvent
 }

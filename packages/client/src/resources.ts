@@ -22,6 +22,10 @@ export type NewMessage = Schemas['NewMessage']
 export type NewEvent = Schemas['NewEvent']
 export type MessageState = Schemas['MessageState']
 export type Message = Schemas['Message']
+/** A part of an answer. */
+export type Part = Schemas['Part']
+/** A change of the parts of an answer while the agent works. */
+export type PartEvent = Schemas['PartEvent']
 /** A run of a message. A run without `reason` goes on. */
 export type MessageRun = Schemas['MessageRun']
 /** Why a message or a delivery is where it is. */

@@ -63,6 +63,11 @@ export type StreamPolicy = {
    * a time.
    */
   readonly bufferLength: number
+  /**
+   * The UTF-16 units that are kept of all runs together in this process. A unit takes 1 or 2 bytes.
+   * Beyond it, the oldest output of the longest runs goes first.
+   */
+  readonly totalBufferLength: number
   /** The most streams of one project. Another one is refused. */
   readonly maxPerProject: number
   /** The interval of heartbeats on a quiet stream. Many HTTP clients give up after 5 s. */
@@ -129,6 +134,7 @@ export const defaultPolicy: Policy = {
   sendQueue: { maxWaitMs: 2_000, maxWaiting: 5_000, maxBytes: 64 * 1024 * 1024 },
   stream: {
     bufferLength: 64 * 1024,
+    totalBufferLength: 32 * 1024 * 1024,
     maxPerProject: 1_000,
     heartbeatMs: 4_000,
     keyCheckMs: 15_000,

@@ -10,6 +10,14 @@ export {
   type Question,
 } from './domain/messages/message-input.js'
 export {
+  parsePartEvent,
+  PART_LIMITS,
+  type AnswerParts,
+  type Part,
+  type PartEvent,
+} from './domain/messages/part.js'
+export { PartCollector } from './domain/messages/part-collector.js'
+export {
   failedRun,
   RUN_ERROR_CODES,
   type EndedRun,

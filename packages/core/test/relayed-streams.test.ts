@@ -1,4 +1,5 @@
 import { createService, type AnswerStream } from '@org/agent-messaging-core'
+import type { AnswerParts, PartEvent } from '@org/agent-messaging-core/runtime'
 import type { ChunkRelay, RelayNote } from '@org/agent-messaging-core/storage'
 import { memoryChunkRelay } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
@@ -19,21 +20,24 @@ async function elsewhere(loses: (note: RelayNote) => boolean = () => false) {
   const other = createService({ ...fakes, relay, storage: fakes.storage.reopen() })
   const { id } = await fakes.post()
   await fakes.clock.advance(0)
-  async function open(): Promise<{ texts: string[]; ended: Promise<void> }> {
-    const stream = await other.messages.stream({ ...fakes.ref, messageId: id })
-    return reading(stream)
-  }
+  const open = async () => reading(await other.messages.stream({ ...fakes.ref, messageId: id }))
   return { ...fakes, id, notes, open, run: runOf(fakes.runtime) }
 }
 
 function reading(stream: AnswerStream | undefined) {
   const texts: string[] = []
+  const parts: PartEvent[] = []
+  let final: AnswerParts | undefined
   const ended = (async () => {
     for await (const event of stream ?? [])
       if (event.kind === 'chunk') texts.push(event.text)
-      else if (event.kind === 'message') texts.push('end')
+      else if (event.kind === 'part') parts.push(event.part)
+      else if (event.kind === 'message') {
+        texts.push('end')
+        final = event.message.parts
+      }
   })()
-  return { texts, ended }
+  return { texts, parts, ended, last: () => final }
 }
 
 it('a reader at another process gets all chunks before the final message', async () => {
@@ -49,6 +53,30 @@ it('a reader at another process gets all chunks before the final message', async
   await ended
   expect(texts.pop()).toBe('end')
   expect(texts.join('')).toBe(`Hello \u{1F600}${'x'.repeat(5_000)}`)
+})
+
+it('a reader at another process gets long parts whole, with lost pieces asked for again', async () => {
+  const isNth = (n: number) => n % 5 === 3
+  let count = 0
+  const { open, run, runtime, id, clock } = await elsewhere(
+    (note) => note.kind === 'chunk' && note.text !== '' && isNth(count++),
+  )
+  const { texts, parts, ended, last } = await open()
+  await clock.advance(0)
+  const data = (n: number) => ({ type: 'data', name: String(n), data: '😀'.repeat(3_000) }) as const
+  for (let n = 0; n < 10; n++) {
+    run.emit(`text ${n}\uD83D`)
+    run.emit(data(n))
+    run.emit('\uDE00')
+    await clock.advance(0)
+  }
+  await clock.advance(30_000)
+  runtime.answer(id, 'done')
+  await clock.advance(5_000)
+  await ended
+  expect(parts).toEqual(Array.from({ length: 10 }, (_, n) => data(n)))
+  expect(texts.join('')).toMatch(/^text 0\uFFFD\uFFFDtext 1\uFFFD/)
+  expect(last()?.parts).toEqual([...parts, { type: 'text', text: 'done' }])
 })
 
 it('no chunk travels without a reader at another process', async () => {

@@ -23,6 +23,7 @@ const opening =
 function inShort(event: StreamEvent): string {
   if (event.kind === 'heartbeat') return 'beat'
   if (event.kind === 'message') return event.id
+  if (event.kind === 'part') return `${event.offset}/${event.index} ${event.part.type}`
   return `${event.id} ${event.kind === 'chunk' ? `+${event.text}` : event.message.state.kind}`
 }
 
@@ -310,6 +311,98 @@ describe('leaving a stream', () => {
     await clock.advance(5_000)
     await stopping
     expect(clock.sleepers).toBe(0)
+  })
+})
+
+const input = {
+  type: 'tool-input-available',
+  toolCallId: 'c',
+  toolName: 'search',
+  input: { q: '</script>' },
+} as const
+const output = { type: 'tool-output-available', toolCallId: 'c', output: 'hit' } as const
+const call = { ...input, type: 'tool', state: 'output-available', output: 'hit' } as const
+
+describe('the parts of an answer', () => {
+  it('come between the text, and with the final message', async () => {
+    const { open, run, runtime, id, clock, service, ref, seen, ended } = await streamed()
+    run.emit('Let me look. ')
+    run.emit(input)
+    run.emit({ type: 'text-delta', text: 'Found: ' })
+    run.emit(output)
+    run.emit('a hit')
+    await clock.advance(0)
+    const events = ['+Let me look. ', '13/0 tool-input-available', '+Found: ']
+    const rest = ['20/1 tool-output-available', '+a hit']
+    const inOrder = [...events, ...rest].map((one) => expect.stringContaining(one) as string)
+    expect(seen).toEqual(['1.0 running', ...inOrder])
+    const back = reading(await open(id, seen[3]?.split(' ')[0]))
+    await clock.advance(0)
+    expect(back.seen.slice(1)).toEqual(inOrder.slice(3))
+    const last = await open(id)
+    runtime.answer(id, 'Let me look. Found: a hit')
+    await Promise.all([ended, back.ended])
+    const parts = [
+      { type: 'text', text: 'Let me look. ' },
+      call,
+      { type: 'text', text: 'Found: a hit' },
+    ]
+    const message = await service.messages.get({ ...ref, messageId: id })
+    expect(message.parts).toEqual({ parts, isTruncated: false })
+    const all = []
+    for await (const event of last) all.push(event)
+    expect(all.at(-1)).toMatchObject({ kind: 'message', message: { parts: { parts } } })
+    const page = await service.messages.list(ref)
+    expect(page.data[0]).not.toHaveProperty('parts')
+  })
+  it('reach a reader that fell out of the buffer with the final message', async () => {
+    const { open, run, runtime, id, ended } = await streamed(withStream({ bufferLength: 50 }))
+    const slow = await open(id)
+    await slow.next()
+    for (let n = 0; n < 100; n++) run.emit({ type: 'data', name: 'n', data: n })
+    runtime.answer(id, 'x')
+    await ended
+    const events: StreamEvent[] = []
+    for await (const event of slow) events.push(event)
+    expect(events[0]).toMatchObject({ kind: 'part', offset: 0, part: { data: 98 }, index: 98 })
+    const last = events.at(-1)
+    expect(last?.kind === 'message' && last.message.parts?.parts).toHaveLength(101)
+  })
+  it('are those of the answering attempt', async () => {
+    const { run, runtime, id, clock, service, ref, ended } = await streamed()
+    run.emit({ type: 'data', name: 'void', data: 1 })
+    runtime.fail(id, 'lost', { retryable: true })
+    await clock.until(() => runtime.requests.length === 2)
+    runtime.requests[1]?.emit(input)
+    runtime.answer(id, 'second')
+    await ended
+    const { parts } = await service.messages.get({ ...ref, messageId: id })
+    expect(parts?.parts.map(({ type }) => type)).toEqual(['tool', 'text'])
+  })
+  it('cost no read if the answer is text', async () => {
+    const { run, runtime, id, service, ref, ended, storage } = await streamed()
+    const read = vi.spyOn(storage.messages, 'parts')
+    run.emit('Hello')
+    runtime.answer(id, 'Hello')
+    await ended
+    expect(await service.messages.get({ ...ref, messageId: id })).not.toHaveProperty('parts')
+    expect(read).not.toHaveBeenCalled()
+  })
+  it('that are not valid are dropped, with one note of each run', async () => {
+    const { run, runtime, id, state, ended, telemetry } = await streamed()
+    for (let n = 0; n < 3; n++) run.emit(output)
+    run.emit({
+      get type() {
+        throw new Error('hostile')
+      },
+    } as never)
+    runtime.answer(id, 'x')
+    await ended
+    expect(await state(id)).toMatchObject({ kind: 'responded' })
+    const facts = telemetry.facts.filter(({ name }) => name === 'part.dropped')
+    expect(facts).toEqual([
+      expect.objectContaining({ problem: 'tool-output-available has the id of no tool call' }),
+    ])
   })
 })
 

@@ -25,6 +25,7 @@ export class AnswerEvents {
   of(event: StreamEvent): StreamResponse[] {
     switch (event.kind) {
       case 'heartbeat':
+      case 'part':
         return []
       case 'chunk':
         return this.#take(event)

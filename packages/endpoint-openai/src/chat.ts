@@ -142,7 +142,7 @@ class ChatEvents implements StreamWriter {
   }
 
   write(event: Content): string {
-    if (this.#isOver) return ''
+    if (this.#isOver || event.kind === 'part') return ''
     if (event.kind === 'chunk') return this.#steps(this.#answer.take(event))
     const start = this.#start(headOf(event.message, this.#model))
     const answer = answerOf(event.message)

@@ -5,7 +5,7 @@ import type { Exchanged } from './exchange.js'
 export type EventText = {
   readonly text: string
   readonly isLast: boolean
-  /** True for a piece of an answer: more pieces can follow at once. */
+  /** True for a piece or a part of an answer: more of them can follow at once. */
   readonly isPiece: boolean
 }
 
@@ -95,7 +95,7 @@ export const eventsOf = (
     }
     const text = value.kind === 'heartbeat' ? HEARTBEAT : writer.write(value)
     if (writer.isOver) await stream.return?.()
-    return { text, isLast: writer.isOver, isPiece: value.kind === 'chunk' }
+    return { text, isLast: writer.isOver, isPiece: value.kind === 'chunk' || value.kind === 'part' }
   },
   close: async () => stream.return?.(),
 })

@@ -237,7 +237,7 @@ describe('a run', () => {
 
   it('emits its chunks', async () => {
     const { run } = await started()
-    const chunks: string[] = []
+    const chunks: unknown[] = []
     expect(await run({ do: 'chunks' }, { emit: (chunk) => chunks.push(chunk) })).toEqual({
       kind: 'answered',
       response: 'one two',

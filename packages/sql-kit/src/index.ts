@@ -68,6 +68,7 @@ export {
   type Source,
 } from './message-search.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
+export { keepParts, readParts } from './message-parts.js'
 export { keepRun, readRuns } from './past-runs.js'
 export { eventTypeStore, findEventTypes } from './event-types.js'
 export { portalStore } from './portals.js'

@@ -201,6 +201,9 @@ describe('the document', () => {
       'additionalProperties',
       'value',
       'answer',
+      'input',
+      'output',
+      'DataPart/properties/data',
       `${ofChange}/from`,
       `${ofChange}/to`,
     ]
@@ -223,6 +226,8 @@ describe('the document', () => {
       'DefaultExecutionPrincipal',
       'ExecutionPrincipal',
       'FailedAttempt',
+      'Part',
+      'PartEvent',
       'Runtime',
       'ServiceEvent',
       'StreamEvent',

@@ -3,7 +3,7 @@ import type { RouterRoute } from 'hono/types'
 import { errorSchema } from '../wire/error.js'
 import { eventSchemas } from '../wire/event.js'
 import { runtimeSchemas } from '../wire/runtime.js'
-import { streamChunkSchema, streamStateSchema } from '../wire/stream.js'
+import { streamChunkSchema, streamPartSchema, streamStateSchema } from '../wire/stream.js'
 import { securitySchemes } from './describe-route.js'
 import { errorResponse } from './errors.js'
 import { answerHeaders, requestHeaders } from './headers.js'
@@ -68,7 +68,8 @@ export function openApiDocument(
 ): OpenApiDocument {
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
-  for (const schema of [errorSchema, streamStateSchema, streamChunkSchema]) write(schema, 'output')
+  const named = [errorSchema, streamStateSchema, streamChunkSchema, streamPartSchema]
+  for (const schema of named) write(schema, 'output')
   const usedTags = new Set(operations.map(({ notes }) => notes.tag))
   const usedSchemes = new Set(operations.flatMap(({ notes }) => Object.keys(notes.security ?? {})))
   return {

@@ -4,7 +4,7 @@ import { jsonObject } from '../schemas.js'
 import { at, uuid } from './body.js'
 import { principalSchema } from './principal.js'
 
-const json = z.custom<Json>().describe('Any JSON.')
+export const json = z.custom<Json>().describe('Any JSON.')
 
 /** The fields of a question. */
 const questionFields = {

@@ -5,6 +5,7 @@ import { at, count, uuid } from './body.js'
 import { inputSchema, openInputSchema } from './input.js'
 import { inputPartSchema } from './input-part.js'
 import { deliverySchema } from './delivery.js'
+import { partSchema } from './part.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
 
@@ -37,7 +38,19 @@ export const messageSchema = z
     response: z
       .string()
       .optional()
-      .describe('Present with the next two fields if the state is `responded`.'),
+      .describe('Present with the time fields if the state is `responded`.'),
+    parts: z
+      .array(partSchema)
+      .readonly()
+      .optional()
+      .describe(
+        'The parts of an answer that is more than text. The joined text parts are `response`. ' +
+          'Lists leave them out.',
+      ),
+    partsTruncated: z
+      .literal(true)
+      .optional()
+      .describe('Present if the agent emitted more parts than a message can have.'),
     responseTimeMs: count.optional().describe('The duration of the run that answered.'),
     respondedAt: at.optional(),
     usage: runUsageSchema.optional(),

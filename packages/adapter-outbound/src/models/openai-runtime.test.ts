@@ -70,7 +70,7 @@ async function outcomeOf(
   setting: Setting = {},
 ) {
   const { baseUrl } = await server({ test: behaviour })
-  const emitted: string[] = []
+  const emitted: unknown[] = []
   const agent = await running({ baseUrl, model: 'test', ...options }, setting)
   return {
     outcome: await agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never),
@@ -281,7 +281,7 @@ describe('a streamed answer', () => {
 
   it('is emitted in pieces and returned as a whole', async () => {
     const { baseUrl } = await server()
-    const emitted: string[] = []
+    const emitted: unknown[] = []
     const agent = await running({ baseUrl })
     const outcome = await agent.run(
       aRunRequest({ message: 'Grüße 🎈', emit: (text) => emitted.push(text) }),
@@ -300,7 +300,7 @@ describe('a streamed answer', () => {
         finish = () => response.end(chunk({ content: '.' }, 'stop'))
       },
     })
-    const emitted: string[] = []
+    const emitted: unknown[] = []
     const agent = await running({ baseUrl, model: 'slow' })
     const run = agent.run(aRunRequest({ emit: (text) => emitted.push(text) }), never)
     await eventually('the first piece', () => emitted.length === 1)

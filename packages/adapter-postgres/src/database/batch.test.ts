@@ -6,6 +6,7 @@ const aWrite = (key: string, change: Partial<Write<string, void>> = {}): Write<s
   key,
   lock: key,
   maxBatchSize: 10,
+  length: 0,
   lockFailures: 0,
   deadline: Infinity,
   resolve: () => undefined,

@@ -9,6 +9,8 @@ export type Write<In, Out> = {
   readonly lock: string | undefined
   /** The largest batch that can contain the write. Shrinks each time the write's batch fails. */
   readonly maxBatchSize: number
+  /** The characters of the write that count against the length of a batch. */
+  readonly length: number
   /** How often the write was alone in its batch and did not get its lock. */
   readonly lockFailures: number
   /** The latest time for a retry, by the clock of `performance.now`. */
@@ -30,6 +32,9 @@ const ROW_ERROR = /^(22|23|54|55P03|P0)/
 const isRowError = (error: unknown): boolean =>
   error instanceof TypeError || ROW_ERROR.test(codeOf(error) ?? '')
 
+/** The characters of the writes in one batch, unless one write alone has more. */
+const MAX_BATCH_LENGTH = 8 * 1024 * 1024
+
 /** Takes the oldest writes that can share a batch. */
 export function takeBatch<In, Out>(
   writes: readonly Write<In, Out>[],
@@ -39,16 +44,20 @@ export function takeBatch<In, Out>(
   const batch = new Map<unknown, Write<In, Out>>()
   const rest: Write<In, Out>[] = []
   let max = maxBatchSize
+  let length = 0
   for (const [at, write] of writes.entries()) {
     if (batch.size >= max) {
       rest.push(...writes.slice(at))
       break
     }
-    if (batch.size >= write.maxBatchSize || batch.has(write.key) || isBlocked(write)) {
+    const isTooLong = batch.size > 0 && length + write.length > MAX_BATCH_LENGTH
+    const isTooLate = isTooLong || batch.size >= write.maxBatchSize
+    if (isTooLate || batch.has(write.key) || isBlocked(write)) {
       rest.push(write)
       continue
     }
     batch.set(write.key, write)
+    length += write.length
     max = Math.min(max, write.maxBatchSize)
   }
   return { batch: [...batch.values()], rest }

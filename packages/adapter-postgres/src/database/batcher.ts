@@ -8,6 +8,8 @@ export type BatcherOptions<In, Out> = {
   readonly keyOf?: (input: In) => string
   /** Inputs with one lock wait for the same row. By default each key has its own lock. */
   readonly lockOf?: (input: In) => string
+  /** Counts the characters of an input that is long. */
+  readonly lengthOf?: (input: In) => number
   readonly maxBatchSize: number
   /**
    * Batches under way, 2 by default: one is written to disk while the next one is prepared. More
@@ -62,7 +64,7 @@ export class Batcher<In, Out> {
 
   /** Resolves with the input's result. Rejects with the database's error, or if too many wait. */
   commit(input: In): Promise<Out> {
-    const { keyOf, lockOf = keyOf, maxBatchSize, maxQueued } = this.#options
+    const { keyOf, lockOf = keyOf, lengthOf, maxBatchSize, maxQueued } = this.#options
     if (this.#queue.length + this.#retries.length >= maxQueued)
       return Promise.reject(new Error(`${maxQueued} writes are waiting already`))
     return new Promise((resolve, reject) => {
@@ -74,6 +76,7 @@ export class Batcher<In, Out> {
         key,
         lock,
         maxBatchSize,
+        length: lengthOf?.(input) ?? 0,
         lockFailures: 0,
         deadline,
         resolve,

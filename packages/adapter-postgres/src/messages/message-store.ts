@@ -14,7 +14,6 @@ import {
   type MessageStore,
   type NewMessage,
   type RecordedRun,
-  type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import {
   askPerson,
@@ -26,6 +25,7 @@ import {
   messageChanges,
   messageLists,
   messageRemovals,
+  readParts,
   readRuns,
   type Operate,
 } from '@org/agent-messaging-sql-kit'
@@ -38,7 +38,7 @@ import { KnownHooks, KnownReceivers } from '../webhooks/receivers.js'
 import { acceptLimited } from './accept-limited.js'
 import { acceptAll } from './accept-message.js'
 import { searchMessages } from './message-search.js'
-import { recordRuns } from './record-runs.js'
+import { keptRun, recordRuns, type KeptRun } from './record-runs.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -71,6 +71,12 @@ export function messageStore(gateway: Gateway): MessageStore {
       return accepted
     },
   })
+  const recordRun = grouped<KeptRun, RecordedRun>({
+    keyOf: ({ messageId }) => messageId,
+    lengthOf: ({ keptParts }) => keptParts?.parts.length ?? 0,
+    maxBatchSize: MAX_BATCH_SIZE,
+    flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
+  })
   return {
     ...messageLists(runner),
     ...messageChanges(runner),
@@ -80,16 +86,13 @@ export function messageStore(gateway: Gateway): MessageStore {
     changeInput: (change) => write((db) => published(db, changeInput, change)),
     accept: (message) => (message.takes ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
-    recordRun: grouped<RunRecord, RecordedRun>({
-      keyOf: ({ messageId }) => messageId,
-      maxBatchSize: MAX_BATCH_SIZE,
-      flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
-    }),
+    recordRun: (run) => recordRun(keptRun(run)),
     ask: (asking) => {
       // Deliveries of the question can change the health of a hook.
       hooks.take([asking.messageId])
       return write((db) => published(db, askPerson, asking))
     },
+    parts: runner.read(readParts),
     runs: runner.read(readRuns),
     history: (query) => read((db) => sessionHistory(db, query)),
     search: runner.read((search, page) => searchMessages(search, page)),

@@ -3,7 +3,9 @@ import {
   messageOf,
   messageStateColumns,
   NO_CLAIMS,
+  partsRow,
   pastRunRow,
+  type PartsRow,
   type RecordedRun,
   type RunRecord,
   traceColumn,
@@ -35,8 +37,9 @@ type SettleParameters = { readonly runs: string; readonly topics: string }
 
 const SETTLE = ['select * from agent_messaging.settle_runs(@runs, @topics)', 'r.place > 0'] as const
 const settleCall = countingCall<SettleParameters, Settled>(...SETTLE)
-/** Stores the runs that ended without an answer too. */
-const settleAndKeep = countingCall<SettleParameters & { readonly ended: string }, Settled>(
+type Kept = { readonly ended: string; readonly answered: string }
+/** Also stores the runs that ended without an answer, and the parts of answers. */
+const settleAndKeep = countingCall<SettleParameters & Kept, Settled>(
   ...SETTLE,
   `kept as (
     insert into agent_messaging.past_runs
@@ -44,8 +47,20 @@ const settleAndKeep = countingCall<SettleParameters & { readonly ended: string }
     select r.id, e.attempt, e."startedAt", e."endedAt", e.reason, e.error, e.usage
     from jsonb_to_recordset(@ended::jsonb) as e (place bigint, attempt integer, "startedAt" bigint,
         "endedAt" bigint, reason text, error text, usage text)
-      join result r on r.place = e.place)`,
+      join result r on r.place = e.place),
+  answered as (
+    insert into agent_messaging.message_parts (message_id, parts, is_truncated)
+    select r.id, p.parts, p."isTruncated"
+    from jsonb_to_recordset(@answered::jsonb) as p (place bigint, parts text,
+        "isTruncated" smallint)
+      join result r on r.place = p.place)`,
 )
+
+/** A run with the row of its parts, which is made once. */
+export type KeptRun = RunRecord & { readonly keptParts?: PartsRow }
+
+export const keptRun = (run: RunRecord): KeptRun =>
+  run.parts ? { ...run, keptParts: partsRow(run.messageId, run.parts) } : run
 
 /** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
 const CHANGED = { 0: 'webhooks changed', [-1]: 'hooks changed' } as const
@@ -60,7 +75,7 @@ const MOST_TRIES = 10
  */
 export async function recordRuns(
   db: Queries,
-  runs: readonly RunRecord[],
+  runs: readonly KeptRun[],
   known: KnownReceivers,
   knownHooks: KnownHooks,
 ): Promise<RecordedRun[]> {
@@ -90,7 +105,7 @@ type Known = {
 
 async function settle(
   db: Queries,
-  runs: readonly RunRecord[],
+  runs: readonly KeptRun[],
   { receivers, mustMatch, hooks }: Known,
 ): Promise<RecordedRun[] | Changed> {
   const fannedOut = runs.map(({ outgoing }) =>
@@ -104,9 +119,13 @@ async function settle(
   const ended = runs.flatMap((run, at) =>
     run.ended ? [{ place: at + 1, ...pastRunRow(run.messageId, run.ended) }] : [],
   )
-  const rows = await (ended.length === 0
+  const answered = runs.flatMap(({ keptParts }, at) =>
+    keptParts ? [{ place: at + 1, ...keptParts }] : [],
+  )
+  const kept = { ended: jsonRows(ended), answered: jsonRows(answered) }
+  const rows = await (ended.length === 0 && answered.length === 0
     ? settleCall(db, parameters, runs)
-    : settleAndKeep(db, { ...parameters, ended: jsonRows(ended) }, runs))
+    : settleAndKeep(db, { ...parameters, ...kept }, runs))
   const place = rows[0]?.place
   if (place === 0 || place === -1) return CHANGED[place]
   const waiting = new Set(rows.at(-1)?.waiting)

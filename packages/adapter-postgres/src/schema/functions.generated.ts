@@ -466,6 +466,8 @@ end $$;
   set enable_seqscan = off as $$
 begin
   delete from agent_messaging.past_runs where message_id = any(array(select m.id from removed m));
+  delete from agent_messaging.message_parts
+    where message_id = any(array(select m.id from removed m where m.has_parts is not null));
   return null;
 end $$;
 
@@ -533,7 +535,7 @@ begin
         m.created_at
       from rows from (jsonb_to_recordset(runs) as ("messageId" text, token bigint, now bigint,
           state text, "notBefore" bigint, "finishedAt" bigint, "responseTimeMs" bigint,
-          response text, error text, usage text, events jsonb)) with ordinality as r
+          response text, error text, usage text, "hasParts" smallint, events jsonb)) with ordinality as r
         join agent_messaging.messages m on m.id = any(array[r."messageId"])
         join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
         join agent_messaging.agents a on a.id = any(array[s.agent_id])
@@ -550,7 +552,7 @@ begin
       update agent_messaging.messages m set state = h.state, not_before = h."notBefore",
         started_at = null, deadline_at = null, finished_at = h."finishedAt",
         response_time_ms = h."responseTimeMs", response = h.response, error = h.error,
-        usage = h.usage
+        usage = h.usage, has_parts = h."hasParts"
       from held h where m.id = any(array[h."messageId"])),
     moved as (
       update agent_messaging.sessions s set

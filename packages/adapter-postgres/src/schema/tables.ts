@@ -147,6 +147,8 @@ create table agent_messaging.messages (
   inputs text,
   input_due_at bigint,
   usage text,
+  -- 1 if the answer is more than text.
+  has_parts smallint,
   hook_version bigint,
   created_at bigint not null,
   -- The message was open at least until then. Only the purge changes it.
@@ -194,6 +196,13 @@ create table agent_messaging.past_runs (
   error text,
   usage text,
   primary key (message_id, seq)
+);
+
+-- The parts of answers that are more than text.
+create table agent_messaging.message_parts (
+  message_id text collate "C" primary key,
+  parts text not null,
+  is_truncated smallint not null
 );
 
 -- Owners of erased sessions, and deleted agents. The sweep deletes their sessions and messages.

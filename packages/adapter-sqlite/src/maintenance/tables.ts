@@ -29,6 +29,7 @@ const TABLES = [
   'sessions',
   'messages',
   'past_runs',
+  'message_parts',
   'erasures',
   'webhooks',
   'subscriptions',

@@ -59,11 +59,12 @@ const toRow = (values: MessageValues): MessageRow => ({
   error: values[21],
   inputDueAt: values[22],
   usage: values[23],
-  hookVersion: values[24],
-  sessionId: values[25],
-  headPosition: values[26],
-  lease: values[27],
-  projectId: values[28],
+  hasParts: values[24],
+  hookVersion: values[25],
+  sessionId: values[26],
+  headPosition: values[27],
+  lease: values[28],
+  projectId: values[29],
 })
 
 /** Moves a message to another state. Binding values by place is faster than by name. */
@@ -72,7 +73,7 @@ export function stateWriter(
 ): (seq: number, attempt: number, state: MessageState) => void {
   const update = db.prepare(`
     update messages set state = ?, not_before = ?, started_at = ?, deadline_at = ?, finished_at = ?, response_time_ms = ?, response = ?,
-      error = ?, input_due_at = ?, usage = ?, attempt = ? where seq = ?`)
+      error = ?, input_due_at = ?, usage = ?, has_parts = ?, attempt = ? where seq = ?`)
   return (seq, attempt, state) => {
     const columns = messageStateColumns(state)
     update.run(
@@ -86,6 +87,7 @@ export function stateWriter(
       columns.error,
       columns.inputDueAt,
       columns.usage,
+      columns.hasParts,
       attempt,
       seq,
     )

@@ -26,10 +26,12 @@ import {
   changeInput,
   erasePrincipalMessages,
   heldRuns,
+  keepParts,
   keepRun,
   messageChanges,
   messageLists,
   messageRemovals,
+  readParts,
   readRuns,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
@@ -79,6 +81,7 @@ export function messageStore(
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     recordRun: (run) => committer.write(() => recordRun(run)),
     ask: (asking) => committer.write(() => published(perform(askPerson, asking))),
+    parts: runner.read(readParts),
     runs: runner.read(readRuns),
     history: (query) => committer.read(() => history(query)),
     search: searchInSteps(committer, perform),
@@ -137,13 +140,14 @@ function runRecords(
   const writeState = stateWriter(db)
 
   return (run: RunRecord): RecordedRun => {
-    const { messageId, token, state, now, outgoing, ended, count } = run
+    const { messageId, token, state, now, outgoing, ended, parts, count } = run
     const row = byId(messageId)
     const isHead = row?.position === row?.headPosition
     if (!row || !holdsRun({ state: row.state, lease: row.lease, isHead }, token))
       return { kind: 'lease_lost' }
     counts.add(count)
     if (ended) perform(keepRun, messageId, ended)
+    if (parts) perform(keepParts, messageId, parts)
     writeState(row.seq, row.attempt, state)
     if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
     const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)

@@ -207,6 +207,7 @@ class LiveSession {
   #turnOf(event: NonNullable<Awaited<ReturnType<AnswerStream['next']>>['value']>) {
     switch (event.kind) {
       case 'heartbeat':
+      case 'part':
         return undefined
       case 'state':
         this.#running = event.message

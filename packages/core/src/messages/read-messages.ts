@@ -37,6 +37,7 @@ import type { Platform, Reading } from '../platform.js'
 import { ProjectCounts } from './project-counts.js'
 import { scopeOf, searchOf } from './scoped-lists.js'
 import { chain, existing } from '../pacing/chain.js'
+import { withParts } from './with-parts.js'
 
 export type MessageRef = {
   readonly projectId: string
@@ -67,9 +68,11 @@ export const getMessage =
       const message = yield* readMessage(d)(ref)
       const deadline = d.clock.elapsed() + Math.min(waitMs, d.policy.syncWaitMs)
       const seen = await d.waitingRoom.wait(message, deadline, abort, ref.access)
-      if (waitMs === 0 || seen !== message) return ok(seen)
-      // The wait ended without an answer, but the state can have changed.
-      return readMessage(d)(ref)
+      // A wait can end without an answer although the state has changed.
+      const isNew = waitMs === 0 || seen !== message
+      const found = isNew ? seen : yield* readMessage(d)(ref)
+      const [whole = found] = yield* chain(withParts(d.storage, [found]))
+      return ok(whole)
     })
 
 const readMessage = (d: TurnReading) =>

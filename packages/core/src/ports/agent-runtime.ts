@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agents/agent.js'
 import type { HistoryLimit, Turn } from '../domain/messages/history.js'
 import type { JsonObject } from '../domain/values/json.js'
 import type { InputPart } from '../domain/messages/input-part.js'
+import type { PartEvent } from '../domain/messages/part.js'
 import type { AnsweredInput } from '../domain/messages/message-input.js'
 import type { ExecutionPrincipal } from '../domain/access/principal.js'
 import type { RunError, RunOutcome } from '../domain/messages/run.js'
@@ -130,6 +131,9 @@ export type RunRequest = {
    * ones that do not fit the limit. Rejects while the storage is unavailable.
    */
   history(limit: HistoryLimit): Promise<readonly Turn[]>
-  /** Streams a piece of the answer. Never throws. The outcome's answer is the one that counts. */
-  emit(chunk: string): void
+  /**
+   * Streams a piece of the answer or a part event. Never throws. The outcome's answer is the one
+   * that counts. An event that is not valid is dropped.
+   */
+  emit(emitted: string | PartEvent): void
 }

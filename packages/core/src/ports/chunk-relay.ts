@@ -14,13 +14,20 @@ export type ChunkQuestion = {
 export type RelayedRun = { readonly startedAt: number; readonly attempt: number }
 
 /**
- * A piece of an answer. Pieces before `start` are no longer kept. A run begins and ends with an
- * empty piece. The piece at its end has `isLast`.
+ * A place in the log of a run, which has the text of its answer and the part events between the
+ * text. `offset` counts the UTF-16 units of the log before the place, `text` those of text, and
+ * `parts` counts the part events.
+ */
+export type LogPlace = { readonly offset: number; readonly text: number; readonly parts: number }
+
+/**
+ * A piece of the log of a run, which can end within a part. Pieces before `start` are no longer
+ * kept. A run begins and ends with an empty piece. The piece at its end has `isLast`.
  */
 export type RelayedChunk = RelayedRun & {
   readonly kind: 'chunk'
   readonly messageId: string
-  readonly start: number
+  readonly start: LogPlace
   readonly offset: number
   readonly text: string
   readonly isLast: boolean

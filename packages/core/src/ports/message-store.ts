@@ -13,6 +13,7 @@ import type {
   RunningMessage,
 } from '../domain/messages/message.js'
 import type { HookOfMessage } from '../domain/messages/message-hook.js'
+import type { AnswerParts } from '../domain/messages/part.js'
 import type { MessageInput } from '../domain/messages/message-input.js'
 import type { MessageRun, PastRun } from '../domain/messages/past-run.js'
 import type { SessionScope } from '../domain/access/access.js'
@@ -114,6 +115,11 @@ export interface MessageStore {
   history(query: HistoryOf): Stored<Turn[]>
   get(ref: MessageRef): Stored<Message | undefined>
   /**
+   * Returns the parts of those messages among the ids that have parts, of any project. They are
+   * deleted with their message.
+   */
+  parts(messageIds: readonly string[]): Stored<ReadonlyMap<string, AnswerParts>>
+  /**
    * Returns the runs of a message, oldest first: the newest 100 that ended without an answer, and
    * the run that goes on or answered. They are deleted with the message.
    */
@@ -199,7 +205,7 @@ export type MessageBacklog = {
   readonly oldestAskedAt?: Instant
 }
 
-export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'createdAt'> & {
+export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'createdAt' | 'parts'> & {
   readonly idempotencyKey?: string
   /** Turns that the sender brings along. Only `history` returns them. */
   readonly earlierTurns?: readonly EarlierTurn[]
@@ -260,6 +266,8 @@ export type RunRecord = HeldRun & {
   readonly outgoing?: Outgoing
   /** Stored in the same commit. Absent for an answer, and for a message that ends without a run. */
   readonly ended?: PastRun | undefined
+  /** Stored in the same commit, if the state has `hasParts`. */
+  readonly parts?: AnswerParts | undefined
   /** Appended in the same commit. */
   readonly count?: Count
 }

@@ -18,6 +18,7 @@ export type Fact = {
     | 'run.finished'
     | 'input.changed' // a question was answered, withdrawn, reminded of, or has expired
     | 'answer.shortened' // parts of an agent's answer were no text
+    | 'part.dropped' // the first part event of a run that is not valid
     | 'run.refused' // the run had lost its lease, or ended twice
     | 'delivery.attempted'
     | 'delivery.refused' // the delivery's lease was lost
@@ -64,6 +65,7 @@ export function levelOfFact(fact: Fact): 'info' | 'warn' | 'error' {
     case 'clock.corrected':
     case 'clock.jumped':
     case 'answer.shortened':
+    case 'part.dropped':
     case 'run.refused':
     case 'delivery.refused':
     case 'webhook.disabled':

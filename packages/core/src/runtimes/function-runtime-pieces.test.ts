@@ -18,7 +18,7 @@ async function outcomeOf(
   const running = unwrap(
     await functionRuntime({ it: handler }, options).start({ agent, secrets: {} }, () => undefined),
   )
-  const shown: string[] = []
+  const shown: unknown[] = []
   const outcome = await running.run(
     { ...aRunRequest({ message: 'hi' }), emit: (chunk) => void shown.push(chunk) },
     signal,

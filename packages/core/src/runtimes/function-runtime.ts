@@ -1,14 +1,15 @@
 import { failure, success } from '../ports/port-result.js'
-import { beginningOf, isStorableText } from '../domain/values/json.js'
+import { beginningOf, isJsonObject, isStorableText } from '../domain/values/json.js'
 import { defaultLimits } from '../domain/values/limits.js'
+import type { PartEvent } from '../domain/messages/part.js'
 import { failedRun, wordsOf, type RunOutcome, type FinishedRun } from '../domain/messages/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import { Asking, type Ask } from './asking.js'
 import { parseRunUsage, type RunUsage } from '../domain/operations/usage.js'
 
 /**
- * An agent as a function. It returns an answer or yields pieces of it, as an async generator does:
- * each piece is streamed. `ask` asks a person. `reportUsage` reports tokens of a model. An error
+ * An agent as a function. It returns an answer or yields pieces of it and part events, as an async
+ * generator does: each one is streamed, and the answer is all text. `ask` asks a person. `reportUsage` reports tokens of a model. An error
  * fails the run. Only an error with `retryable: true` leads to another run.
  */
 export type AgentFunction = (
@@ -17,7 +18,8 @@ export type AgentFunction = (
     readonly ask: Ask
     readonly reportUsage: ReportUsage
   },
-) => string | AsyncIterable<string> | Promise<string | AsyncIterable<string>>
+) => string | AgentPieces | Promise<string | AgentPieces>
+type AgentPieces = AsyncIterable<string | PartEvent>
 
 export type FunctionRuntimeOptions = {
   /** The longest answer in pieces, in UTF-16 units. Default: the default limit of answers. */
@@ -95,7 +97,7 @@ const runningFunction = (agentFunction: AgentFunction, maxLength: number): Runni
   stop: async () => undefined,
 })
 
-const isIterable = (answer: string | AsyncIterable<string>): answer is AsyncIterable<string> =>
+const isIterable = (answer: string | AgentPieces): answer is AgentPieces =>
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
 function thrown(error: unknown): RunOutcome {
@@ -142,12 +144,12 @@ type Collecting = Pick<RunRequest, 'emit'> & {
 }
 
 /**
- * Emits each piece and returns all pieces joined. Ends the iteration when the signal aborts, a
- * piece is not a string, or the answer is too long. Rejects with the error that the iteration
- * throws.
+ * Emits each piece and returns all text joined. Ends the iteration when the signal aborts, a piece
+ * is neither text nor an event, or the answer is too long. Rejects with the error that the
+ * iteration throws.
  */
 async function collectPieces(
-  pieces: AsyncIterable<string>,
+  pieces: AgentPieces,
   { emit, signal, maxLength }: Collecting,
 ): Promise<FinishedRun> {
   const iterator = pieces[Symbol.asyncIterator]()
@@ -157,18 +159,27 @@ async function collectPieces(
     if (next === 'aborted')
       return leave(iterator, failedRun('RUNTIME_ERROR', 'the run was aborted'))
     if (next.done) return { kind: 'answered', response }
-    if (typeof next.value !== 'string')
+    const text = textOf(next.value)
+    if (text === undefined)
       return leave(iterator, failedRun('RESPONSE_INVALID', 'a piece of the answer is not a string'))
-    response += next.value
+    response += text
     if (response.length > maxLength) return leave(iterator, tooLong(maxLength))
     emit(next.value)
   }
 }
 
+/** Returns '' for an event without text, and undefined for another value. */
+function textOf(piece: unknown): string | undefined {
+  if (typeof piece === 'string') return piece
+  if (!isJsonObject(piece)) return undefined
+  const { type, text } = piece
+  return type === 'text-delta' && typeof text === 'string' ? text : ''
+}
+
 function nextOrAbort(
-  iterator: AsyncIterator<string>,
+  iterator: AsyncIterator<string | PartEvent>,
   signal: AbortSignal,
-): Promise<IteratorResult<string> | 'aborted'> {
+): Promise<IteratorResult<string | PartEvent> | 'aborted'> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve('aborted')
     const onAbort = (): void => resolve('aborted')
@@ -184,7 +195,7 @@ function nextOrAbort(
  * Ends the iteration without waiting for it, because an agent ends only at its next step. Ignores
  * errors of that end.
  */
-function leave(iterator: AsyncIterator<string>, run: FinishedRun): FinishedRun {
+function leave(iterator: AsyncIterator<string | PartEvent>, run: FinishedRun): FinishedRun {
   void (async () => iterator.return?.())().catch(() => undefined)
   return run
 }

@@ -1,3 +1,4 @@
+import type { PartEvent } from '../domain/messages/part.js'
 import type { Story } from '../domain/messages/story.js'
 import { shownMessage, type ShownMessage } from '../domain/messages/shown-message.js'
 import type { FoundMessage } from '../messages/read-messages.js'
@@ -38,6 +39,15 @@ export type ShownStreamEvent = {
       readonly offset: number
       readonly text: string
     }
+  | {
+      readonly event: 'part'
+      readonly attempt: number
+      /** The UTF-16 units of text before this part event. */
+      readonly offset: number
+      /** The part events of the attempt before it. A gap means that events were lost. */
+      readonly index: number
+      readonly part: PartEvent
+    }
   | { readonly event: 'message'; readonly message: ShownMessage }
 )
 
@@ -50,6 +60,10 @@ export function shownStreamEvent(
       return { event, id, state: streamed.message.state.kind, attempt: streamed.message.attempt }
     case 'chunk':
       return { event, id, attempt: streamed.attempt, offset: streamed.offset, text: streamed.text }
+    case 'part': {
+      const { attempt, offset, index, part } = streamed
+      return { event, id, attempt, offset, index, part }
+    }
     case 'message':
       return { event, id, message: shownMessage(streamed.message) }
   }

@@ -353,6 +353,7 @@ export {
   toPastRun,
   type PastRunRow,
 } from './past-run-row.js'
+export { PARTS_COLUMNS, partsRow, toParts, type PartsRow } from './parts-row.js'
 export { PORTAL_COLUMNS, portalColumns, toPortalSession, type PortalRow } from './portal-row.js'
 export { limitsColumn, toProject, type ProjectRow } from './project-row.js'
 export {

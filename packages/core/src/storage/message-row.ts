@@ -38,6 +38,8 @@ export type MessageStateColumns = {
   readonly error: string | null
   readonly inputDueAt: number | null
   readonly usage: string | null
+  /** 1 or null. */
+  readonly hasParts: number | null
 }
 
 /** A message with its session's head and lease, and with its agent's project. */
@@ -64,6 +66,7 @@ export const MESSAGE_STATE = [
   'error',
   'inputDueAt',
   'usage',
+  'hasParts',
 ] as const satisfies readonly (keyof MessageStateColumns)[]
 /** The columns that are in the table of messages. */
 export const MESSAGE_COLUMNS = [
@@ -145,6 +148,7 @@ export function messageStateColumns(state: MessageState): MessageStateColumns {
     error: null,
     inputDueAt: null,
     usage: null,
+    hasParts: null,
   }
   switch (state.kind) {
     case 'queued':
@@ -167,6 +171,7 @@ export function messageStateColumns(state: MessageState): MessageStateColumns {
       columns.responseTimeMs = state.responseTimeMs
       columns.finishedAt = state.respondedAt
       if (state.usage) columns.usage = JSON.stringify(state.usage)
+      if (state.hasParts) columns.hasParts = 1
       break
     case 'failed':
       columns.error = JSON.stringify(state.error)
@@ -206,6 +211,7 @@ function toState(row: MessageStateColumns): MessageState {
         respondedAt: finishedAt,
         responseTimeMs: row.responseTimeMs as number,
         ...(row.usage !== null && { usage: JSON.parse(row.usage) as RunUsage }),
+        ...(row.hasParts !== null && { hasParts: true }),
       }
     case 'failed':
       return { kind, error: JSON.parse(row.error as string) as RunError, failedAt: finishedAt }

@@ -35,6 +35,8 @@ export class ResponseEvents implements StreamWriter {
         return this.#start(event.message) + this.#state(event.message)
       case 'chunk':
         return this.#steps(this.#answer.take(event))
+      case 'part':
+        return ''
       case 'message':
         return this.#start(event.message) + this.#end(event.message)
     }

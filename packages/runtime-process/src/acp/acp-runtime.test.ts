@@ -61,7 +61,7 @@ function session(
   past: readonly { message: string; response: string }[] = [],
 ) {
   const kept: { state?: string } = {}
-  const chunks: string[] = []
+  const chunks: unknown[] = []
   return {
     kept,
     chunks,

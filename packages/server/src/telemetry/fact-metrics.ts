@@ -28,6 +28,7 @@ export function factMetrics(make: Instruments): Telemetry {
     'clock.corrected': () => undefined,
     'clock.jumped': () => undefined,
     'answer.shortened': () => undefined,
+    'part.dropped': () => undefined,
   }
   return { record: (fact) => handlers[fact.name](fact) }
 }

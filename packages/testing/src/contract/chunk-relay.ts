@@ -95,7 +95,7 @@ const chunkOf = (text: string, offset: number): RelayedChunk => ({
   kind: 'chunk',
   messageId,
   ...run,
-  start: 0,
+  start: { offset: 0, text: 0, parts: 0 },
   offset,
   text,
   isLast: false,

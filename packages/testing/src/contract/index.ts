@@ -37,6 +37,7 @@ import { outboxSuite } from './deliveries/outbox.js'
 import { thinBodiesSuite } from './deliveries/thin-bodies.js'
 import { publishedEventsSuite } from './deliveries/published-events.js'
 import { pagingSuite } from './service/paging.js'
+import { partsSuite } from './messages/parts.js'
 import { pastRunsSuite } from './messages/past-runs.js'
 import { eventTypesSuite } from './service/event-types.js'
 import { portalsSuite } from './service/portals.js'
@@ -78,6 +79,7 @@ const suites = {
     'leases and deferrals': leasesSuite,
     'cancelling messages': cancelSuite,
     'questions to people': inputsSuite,
+    'parts of answers': partsSuite,
     'runs without an answer': pastRunsSuite,
     'retrying messages': retrySuite,
     'metadata of messages': messageMetadataSuite,

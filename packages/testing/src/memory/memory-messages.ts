@@ -1,5 +1,5 @@
 import type { Instant, Message, MessageRun, SessionSummary, Page } from '@org/agent-messaging-core'
-import type { Turn } from '@org/agent-messaging-core/runtime'
+import type { AnswerParts, Turn } from '@org/agent-messaging-core/runtime'
 import { isSettled } from '@org/agent-messaging-core/host'
 import {
   holdsRun,
@@ -129,11 +129,12 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return 'deferred'
   }
 
-  recordRun({ state, now, outgoing, ended, count, ...held }: RunRecord): RecordedRun {
+  recordRun({ state, now, outgoing, ended, parts, count, ...held }: RunRecord): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
     appendCount(this.#memory, count)
     if (ended) row.pastRuns.push(ended)
+    if (parts) row.parts = parts
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
@@ -234,6 +235,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
 
   get(ref: MessageRef): Message | undefined {
     return this.#find(ref)?.message
+  }
+
+  parts(messageIds: readonly string[]): ReadonlyMap<string, AnswerParts> {
+    const found = messageIds.map((id) => [id, this.#memory.messages.get(id)?.parts] as const)
+    return new Map(found.flatMap(([id, parts]) => (parts ? [[id, parts]] : [])))
   }
 
   runs(ref: MessageRef): MessageRun[] | undefined {

@@ -9,7 +9,7 @@ import type {
   Project,
   Recovery,
 } from '@org/agent-messaging-core'
-import type { EarlierTurn } from '@org/agent-messaging-core/runtime'
+import type { AnswerParts, EarlierTurn } from '@org/agent-messaging-core/runtime'
 import type {
   Count,
   CountRow,
@@ -91,6 +91,7 @@ export type MessageRow = {
   token: number
   readonly earlierTurns?: readonly EarlierTurn[]
   readonly pastRuns: PastRun[]
+  parts?: AnswerParts
 }
 /** `leavers`: rows that left the recovery, by their end. */
 export type RecoveryRow = {

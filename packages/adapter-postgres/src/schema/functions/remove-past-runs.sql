@@ -1,9 +1,11 @@
--- Deletes the past runs of deleted messages. A trigger of the statement costs a purge less than a
+-- Deletes the past runs and the parts of deleted messages. A trigger of the statement costs a purge less than a
 -- foreign key, which looks up the runs of each message.
 create or replace function agent_messaging.remove_past_runs() returns trigger language plpgsql
   set enable_seqscan = off as $$
 begin
   delete from agent_messaging.past_runs where message_id = any(array(select m.id from removed m));
+  delete from agent_messaging.message_parts
+    where message_id = any(array(select m.id from removed m where m.has_parts is not null));
   return null;
 end $$;
 

@@ -134,6 +134,8 @@ create table messages (
   inputs text,
   input_due_at integer,
   usage text,
+  -- 1 if the answer is more than text.
+  has_parts integer,
   hook_version integer,
   created_at integer not null,
   -- The message was open at least until then. Only the purge changes it.
@@ -167,6 +169,16 @@ create table past_runs (
   usage text
 ) strict;
 create index past_runs_message on past_runs (message_id);
+
+-- The parts of answers that are more than text.
+create table message_parts (
+  message_id text primary key,
+  parts text not null,
+  is_truncated integer not null
+) strict;
+create trigger messages_parts after delete on messages when old.has_parts is not null begin
+  delete from message_parts where message_id = old.id;
+end;
 
 -- Owners of sessions that are not agents, or were deleted. Nothing reads their rows. The sweep
 -- deletes them step by step.

@@ -4,6 +4,7 @@ import { toIso, type Instant } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
 import type { InputPart } from './input-part.js'
 import type { MessageInput } from './message-input.js'
+import type { AnswerParts } from './part.js'
 import type { ExecutionPrincipal } from '../access/principal.js'
 import type { FinishedRun, RunError } from './run.js'
 import type { TraceContext } from './trace.js'
@@ -37,6 +38,8 @@ export type Message = {
   readonly inputs?: readonly MessageInput[]
   readonly state: MessageState
   readonly createdAt: Instant
+  /** Present after a read of one message, if its state has `hasParts`. Lists do not read it. */
+  readonly parts?: AnswerParts
 }
 
 /** On the wire, `status` has two words: `pending` is every state except `responded`. */
@@ -59,6 +62,8 @@ export type MessageState =
       readonly respondedAt: Instant
       readonly responseTimeMs: number
       readonly usage?: RunUsage
+      /** The answer is more than text, and its parts are stored. */
+      readonly hasParts?: true
     }
   | { readonly kind: 'failed'; readonly error: RunError; readonly failedAt: Instant }
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }

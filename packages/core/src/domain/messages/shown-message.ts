@@ -11,6 +11,7 @@ import {
   type MessageInput,
 } from './message-input.js'
 import { errorOf, statusOf, type Message, type MessageStateKind } from './message.js'
+import type { Part } from './part.js'
 import type { RunError } from './run.js'
 
 /** The result of a send: the answer if it came in time. */
@@ -43,8 +44,15 @@ export type ShownMessage = Outcome & {
 }
 
 type Outcome = {
-  /** Present with the next two fields if the state is `responded`. */
+  /** Present with the time fields if the state is `responded`. */
   readonly response?: string | undefined
+  /**
+   * The parts of an answer that is more than text. The joined text parts are the response. Lists
+   * leave them out.
+   */
+  readonly parts?: readonly Part[] | undefined
+  /** Present if the agent emitted more parts than a message can have. */
+  readonly partsTruncated?: true | undefined
   /** The duration of the run that answered. */
   readonly responseTimeMs?: number | undefined
   readonly respondedAt?: string | undefined
@@ -79,6 +87,8 @@ export const shownMessage = (message: Message): ShownMessage => ({
   metadata: message.metadata,
   executionPrincipal: message.executionPrincipal,
   ...outcomeOf(message),
+  ...(message.parts && { parts: message.parts.parts }),
+  ...(message.parts?.isTruncated && { partsTruncated: true }),
   ...openInputOf(message),
   inputs: message.inputs?.map(shownInput),
   attempt: message.attempt,

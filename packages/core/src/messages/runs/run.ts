@@ -147,6 +147,7 @@ export class Run {
       held,
       message: claimed.message,
       run,
+      partsOf: this.#live.partsOf,
       agent,
       isRun: !claimed.isExhausted,
       lostRun: claimed.lostRun,

@@ -5,9 +5,11 @@ import type { Instant } from '../../domain/values/instant.js'
 import {
   decideAfterRun,
   type Message,
+  type AfterRun,
   type MessageState,
   type RunningMessage,
 } from '../../domain/messages/message.js'
+import type { AnswerParts } from '../../domain/messages/part.js'
 import { MAX_QUESTIONS, parseQuestion } from '../../domain/messages/message-input.js'
 import { pastRun, type PastRun } from '../../domain/messages/past-run.js'
 import {
@@ -17,6 +19,7 @@ import {
   type RunError,
 } from '../../domain/messages/run.js'
 import { structureProblem } from '../../domain/messages/response-schema.js'
+import { success } from '../../ports/port-result.js'
 import { retryUntilStored } from '../../pacing/retry-until-stored.js'
 import { tracedCommit } from '../../pacing/traced-commit.js'
 import { countOfEnd, countOfRun } from '../../domain/operations/counts.js'
@@ -49,6 +52,8 @@ type UnsettledRun = {
   readonly held: HeldRun
   readonly message: RunningMessage
   readonly run: EndedRun
+  /** Returns the parts of the answer, or undefined if the answer is only text. */
+  readonly partsOf?: (response: string) => AnswerParts | undefined
   readonly agent: Pick<Agent, 'name' | 'maxAttempts'>
   /** False if the message ends without a run. */
   readonly isRun?: boolean
@@ -70,6 +75,7 @@ export async function settleRun(
     held,
     message,
     run,
+    partsOf,
     agent,
     isRun = true,
     lostRun,
@@ -96,7 +102,10 @@ export async function settleRun(
     return written
   }
   const retries = { maxAttempts: agent.maxAttempts, ...policy.dispatch }
-  const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
+  const decided = decideAfterRun(message, checked, retries, now, random.next())
+  const { events } = decided
+  const parts = checked.kind === 'answered' ? partsOf?.(checked.response) : undefined
+  const state = parts ? withParts(decided.state) : decided.state
   const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
   const { messageId, token } = held
   const record = {
@@ -107,15 +116,24 @@ export async function settleRun(
     count: isRun ? countOfRun(message, state, usage, now) : countOfEnd(message, state, now),
     ...(outgoing && { outgoing }),
     ...(ended && { ended }),
+    ...(parts && { parts }),
   }
   const written = await tracedCommit(tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),
   )
   const error = checked.kind === 'failed' ? checked.error : undefined
-  if (written.ok)
-    tell(context, { agent, isRun, message, recorded: written.value, state, outgoing, now, error })
-  return written
+  if (!written.ok) return written
+  const recorded = parts ? tellingParts(written.value, parts) : written.value
+  tell(context, { agent, isRun, message, recorded, state, outgoing, now, error })
+  return success(recorded)
 }
+
+const withParts = (state: AfterRun): AfterRun =>
+  state.kind === 'responded' ? { ...state, hasParts: true } : state
+
+/** Callers and readers of this process get the parts without a read. */
+const tellingParts = (recorded: RecordedRun, parts: AnswerParts): RecordedRun =>
+  recorded.kind === 'recorded' ? { ...recorded, message: { ...recorded.message, parts } } : recorded
 
 type StoredEnd = Pick<UnsettledRun, 'agent' | 'isRun' | 'message'> & {
   readonly recorded: RecordedRun

@@ -1,17 +1,28 @@
 import type { Access } from '../../domain/access/access.js'
 import { isFinal, type Message, type RunningMessage } from '../../domain/messages/message.js'
+import type { AnswerParts } from '../../domain/messages/part.js'
+import { PartCollector } from '../../domain/messages/part-collector.js'
 import type { StreamPosition } from '../../domain/messages/stream-position.js'
 import { ShortLivedMap } from '../../domain/values/short-lived-map.js'
+import type { RunRequest } from '../../ports/agent-runtime.js'
 import type { RelayNote } from '../../ports/chunk-relay.js'
 import type { Platform } from '../../platform.js'
 import { ProjectCounts } from '../project-counts.js'
+import { withParts } from '../with-parts.js'
 import { IncomingAnswer } from './incoming-answer.js'
-import { LiveAnswer } from './live-answer.js'
+import { logged, type LiveAnswer } from './live-answer.js'
+import { LiveAnswers } from './live-answers.js'
 import { OutgoingAnswers } from './outgoing-answers.js'
 import { StreamFeed, type AnswerStream } from './stream-feed.js'
 
-/** The output of a run. `emit` never throws. After `end` it does nothing. */
-export type LiveRun = { readonly emit: (chunk: string) => void; readonly end: () => void }
+/** The output of a run. */
+export type LiveRun = {
+  /** Never throws. After `end` it does nothing. */
+  readonly emit: RunRequest['emit']
+  /** Returns the parts of the answer, or undefined if the answer is only text. */
+  readonly partsOf: (response: string) => AnswerParts | undefined
+  readonly end: () => void
+}
 
 type LocalRun = { readonly message: RunningMessage; readonly answer: LiveAnswer }
 
@@ -33,6 +44,7 @@ export class AnswerStreams {
   /** Answers of other processes that have readers here, by message id. */
   readonly #incoming = new Map<string, IncomingAnswer>()
   readonly #outgoing: OutgoingAnswers | undefined
+  readonly #answers: LiveAnswers
   /** Stops answering questions of other processes. Call it after the last run. */
   readonly leaveRelay: () => void
   #isPolling = false
@@ -41,33 +53,43 @@ export class AnswerStreams {
   constructor(platform: Platform) {
     this.#platform = platform
     const { relay, clock, stopping } = platform
-    this.#outgoing = relay && new OutgoingAnswers({ relay, clock, stopping })
+    this.#answers = new LiveAnswers(platform.policy.stream)
+    const onForgotten = (messageId: string): void => this.#forget(messageId)
+    this.#outgoing = relay && new OutgoingAnswers({ relay, clock, stopping, onForgotten })
     this.leaveRelay = relay?.onNote((note) => this.#hear(note)) ?? (() => undefined)
   }
 
   /** Shows what the run emits to the readers of its message. */
   begin(message: RunningMessage): LiveRun {
     const { id } = message
-    const answer = new LiveAnswer(this.#platform.policy.stream.bufferLength)
+    const answer = this.#answers.begin(id)
+    let hasDropped = false
+    const parts = new PartCollector((problem) => {
+      if (!hasDropped) this.#reportDropped(message, problem)
+      hasDropped = true
+    })
     const run = { message, answer }
     this.#runs.set(id, run)
     this.#incoming.delete(id)
     this.#outgoing?.begin(message, answer)
     for (const feed of this.#feedsOf(id)) feed.follow(message, answer)
     return {
-      emit: (chunk) => {
-        // An agent in plain JavaScript can emit any value.
-        if (typeof chunk !== 'string' || this.#runs.get(id) !== run) return
-        answer.append(chunk)
+      emit: (emitted) => {
+        if (this.#runs.get(id) !== run) return
+        const taken = parts.take(emitted)
+        if (taken === undefined || taken === '') return
+        answer.append(logged(taken))
         for (const feed of this.#feedsOf(id)) feed.serve()
         this.#outgoing?.serve(id)
       },
+      partsOf: (response) => parts.finish(response),
       end: () => {
         if (this.#runs.get(id) !== run) return
         this.#runs.delete(id)
         this.#outgoing?.end(id)
         // Another process can run the message's next attempt.
         for (const feed of this.#feedsOf(id)) this.#followIncoming(feed)
+        this.#forget(id)
       },
     }
   }
@@ -107,11 +129,11 @@ export class AnswerStreams {
   }
 
   #followIncoming(feed: StreamFeed): void {
-    const { relay, policy } = this.#platform
+    const { relay } = this.#platform
     const { id } = feed.message
     if (!relay || this.#isClosed) return
     const known = this.#incoming.get(id)
-    const incoming = known ?? new IncomingAnswer(id, policy.stream.bufferLength)
+    const incoming = known ?? new IncomingAnswer(id, () => this.#answers.begin(id))
     this.#incoming.set(id, incoming)
     feed.followIncoming(incoming)
     if (!known) void relay.send(incoming.question())
@@ -156,7 +178,20 @@ export class AnswerStreams {
     if (feeds?.delete(feed) && feeds.size === 0) {
       this.#feeds.delete(id)
       this.#incoming.delete(id)
+      this.#forget(id)
     }
+  }
+
+  /** Stops counting the log of a message that is not read or sent any more. */
+  #forget(id: string): void {
+    if (this.#runs.get(id) || this.#feeds.has(id) || this.#outgoing?.has(id)) return
+    this.#answers.forget(id)
+  }
+
+  /** Reports the first event of each run that is not valid. */
+  #reportDropped({ id: messageId, agentId, attempt }: Message, problem: string): void {
+    const { telemetry } = this.#platform
+    telemetry.record({ name: 'part.dropped', messageId, agentId, attempt, problem })
   }
 
   /** Runs while streams are open. */
@@ -185,7 +220,9 @@ export class AnswerStreams {
 
   async #read(feeds: readonly StreamFeed[]): Promise<void> {
     const ids = new Set(feeds.map(({ message }) => message.id))
-    const found = await this.#platform.storage.messages.find([...ids])
+    const { storage } = this.#platform
+    const stored = await storage.messages.find([...ids])
+    const found = stored.ok ? await withParts(storage, stored.value) : stored
     if (!found.ok) return
     const messages = new Map(found.value.map((message) => [message.id, message]))
     for (const feed of feeds) {

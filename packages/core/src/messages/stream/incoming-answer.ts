@@ -1,5 +1,5 @@
 import type { ChunkQuestion, RelayedChunk } from '../../ports/chunk-relay.js'
-import { LiveAnswer } from './live-answer.js'
+import type { LiveAnswer } from './live-answer.js'
 
 /** The effect of a piece from another process: none, more text, a new run, or a gap. */
 export type Taken = 'nothing' | 'added' | 'began' | 'gap'
@@ -7,7 +7,7 @@ export type Taken = 'nothing' | 'added' | 'began' | 'gap'
 /** The answer of a message's latest run at another process, for all readers of this process. */
 export class IncomingAnswer {
   readonly #messageId: string
-  readonly #bufferLength: number
+  readonly #newAnswer: () => LiveAnswer
   answer: LiveAnswer
   attempt = 0
   #startedAt = -Infinity
@@ -15,10 +15,10 @@ export class IncomingAnswer {
   #endWhenAsked = -1
   isComplete = false
 
-  constructor(messageId: string, bufferLength: number) {
+  constructor(messageId: string, newAnswer: () => LiveAnswer) {
     this.#messageId = messageId
-    this.#bufferLength = bufferLength
-    this.answer = new LiveAnswer(bufferLength)
+    this.#newAnswer = newAnswer
+    this.answer = newAnswer()
   }
 
   /** Requests missing pieces if none has arrived since the last request. */
@@ -40,7 +40,7 @@ export class IncomingAnswer {
     const isNew = chunk.startedAt !== this.#startedAt || chunk.attempt !== this.attempt
     if (isNew) this.#begin(chunk)
     const { end } = this.answer
-    if (chunk.offset > end && chunk.start > end) this.answer.skipTo(chunk.start)
+    if (chunk.offset > end && chunk.start.offset > end) this.answer.skipTo(chunk.start)
     if (chunk.offset > this.answer.end) return isNew ? 'began' : 'gap'
     const text = chunk.text.slice(this.answer.end - chunk.offset)
     this.answer.append(text)
@@ -54,7 +54,7 @@ export class IncomingAnswer {
   }
 
   #begin({ startedAt, attempt }: RelayedChunk): void {
-    this.answer = new LiveAnswer(this.#bufferLength)
+    this.answer = this.#newAnswer()
     this.attempt = attempt
     this.#startedAt = startedAt
     this.isComplete = false

@@ -21,7 +21,13 @@ type Outgoing = {
   hasSentLast: boolean
   isSending: boolean
 }
-type Options = { readonly relay: ChunkRelay; readonly clock: Clock; readonly stopping: AbortSignal }
+type Options = {
+  readonly relay: ChunkRelay
+  readonly clock: Clock
+  readonly stopping: AbortSignal
+  /** Called when the answer of an ended run is not sent again. */
+  readonly onForgotten: (messageId: string) => void
+}
 
 /**
  * Sends the answers of this process's runs to readers at other processes, if a reader requests
@@ -51,6 +57,11 @@ export class OutgoingAnswers {
     }
     this.#runs.set(message.id, run)
     if (this.#isAsked(message.id)) this.#announce(run)
+  }
+
+  /** True while the answer of the message can be sent. */
+  has(messageId: string): boolean {
+    return this.#runs.get(messageId) !== undefined
   }
 
   /** Sends new pieces of a message's run. */
@@ -133,7 +144,9 @@ export class OutgoingAnswers {
 
   #forget(run: Outgoing): void {
     this.#kept.delete(run)
-    if (this.#runs.get(run.message.id) === run) this.#runs.delete(run.message.id)
+    if (this.#runs.get(run.message.id) !== run) return
+    this.#runs.delete(run.message.id)
+    this.#options.onForgotten(run.message.id)
   }
 }
 

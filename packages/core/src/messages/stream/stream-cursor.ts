@@ -1,7 +1,8 @@
 import { isFinal, type Message, type MessageStateKind } from '../../domain/messages/message.js'
 import { positionText, type StreamPosition } from '../../domain/messages/stream-position.js'
+import type { PartEvent } from '../../domain/messages/part.js'
 import type { IncomingAnswer } from './incoming-answer.js'
-import type { LiveAnswer, Piece } from './live-answer.js'
+import { LOG_START, type LiveAnswer } from './live-answer.js'
 
 /** An event of a message's stream. A later stream can continue behind its `id`. */
 export type StreamEvent =
@@ -9,8 +10,29 @@ export type StreamEvent =
    * The message's state, the first event of an open message. Pieces of earlier attempts are void.
    */
   | { readonly kind: 'state'; readonly id: string; readonly message: Message }
-  /** A piece of the answer. Its offset is the end of the last piece, unless pieces were lost. */
-  | ({ readonly kind: 'chunk'; readonly id: string; readonly attempt: number } & Piece)
+  /**
+   * A piece of the answer. `offset` counts the UTF-16 units of the attempt's text before it. It is
+   * the end of the last piece, unless pieces were lost.
+   */
+  | {
+      readonly kind: 'chunk'
+      readonly id: string
+      readonly attempt: number
+      readonly offset: number
+      readonly text: string
+    }
+  /**
+   * A part event. `offset` counts the text before it as in a chunk, and `index` counts the part
+   * events of the attempt before it. The final message has the parts that were lost.
+   */
+  | {
+      readonly kind: 'part'
+      readonly id: string
+      readonly attempt: number
+      readonly offset: number
+      readonly index: number
+      readonly part: PartEvent
+    }
   /** The final message, the last event. */
   | { readonly kind: 'message'; readonly id: string; readonly message: Message }
   | { readonly kind: 'heartbeat' }
@@ -21,14 +43,18 @@ export class StreamCursor {
   /** The message of the last `state` event. */
   #told: Message | undefined
   #live: { readonly attempt: number; readonly answer: LiveAnswer } | undefined
-  #offset = 0
+  /** The place behind the last event. */
+  #place = LOG_START
+  /** True if only the offset of the place is known, from an earlier stream. */
+  #isOffset = false
   #incoming: IncomingAnswer | undefined
 
   /** `after`: the last event that the reader has seen. */
   constructor(message: Message, after?: StreamPosition) {
     this.#seen = message
-    if (after?.attempt === message.attempt && typeof after.offset === 'number')
-      this.#offset = after.offset
+    if (after?.attempt !== message.attempt || typeof after.offset !== 'number') return
+    this.#place = { ...LOG_START, offset: after.offset }
+    this.#isOffset = true
   }
 
   /**
@@ -36,7 +62,10 @@ export class StreamCursor {
    */
   see(message: Message): void {
     if (isOlder(message, this.#seen)) return
-    if (message.attempt !== this.#seen.attempt) this.#offset = 0
+    if (message.attempt !== this.#seen.attempt) {
+      this.#place = LOG_START
+      this.#isOffset = false
+    }
     this.#seen = message
   }
 
@@ -75,21 +104,30 @@ export class StreamCursor {
   /** Returns the next event, or undefined if there is none yet. */
   take(): StreamEvent | undefined {
     const { attempt, state } = this.#seen
-    if (!isFinal(state)) return this.#takeState() ?? this.#takePiece()
+    if (!isFinal(state)) return this.#takeState() ?? this.#takeEntry()
     const id = positionText({ attempt, offset: state.kind })
-    const piece = this.#takePiece()
-    if (piece) return piece
+    const entry = this.#takeEntry()
+    if (entry) return entry
     return this.isWaiting ? undefined : { kind: 'message', id, message: this.#seen }
   }
 
-  #takePiece(): StreamEvent | undefined {
+  #takeEntry(): StreamEvent | undefined {
     const { attempt } = this.#seen
     const source = this.#incoming?.attempt === attempt ? this.#incoming : this.#live
     if (source?.attempt !== attempt) return undefined
-    const piece = source.answer.pieceFrom(this.#offset)
-    if (!piece) return undefined
-    this.#offset = piece.offset + piece.text.length
-    return { kind: 'chunk', id: this.#position(), attempt, ...piece }
+    const { answer } = source
+    if (this.#isOffset && this.#place.offset <= answer.end) {
+      this.#place = answer.placeAt(this.#place.offset)
+      this.#isOffset = false
+    }
+    const entry = answer.entryFrom(this.#place)
+    if (!entry) return undefined
+    this.#place = entry.to
+    const { text: offset, parts: index } = entry.from
+    const facts = { id: this.#position(), attempt, offset }
+    return 'text' in entry
+      ? { kind: 'chunk', ...facts, text: entry.text }
+      : { kind: 'part', ...facts, index, part: entry.part }
   }
 
   #takeState(): StreamEvent | undefined {
@@ -100,7 +138,7 @@ export class StreamCursor {
   }
 
   #position(): string {
-    return positionText({ attempt: this.#seen.attempt, offset: this.#offset })
+    return positionText({ attempt: this.#seen.attempt, offset: this.#place.offset })
   }
 }
 

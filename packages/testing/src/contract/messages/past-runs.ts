@@ -37,6 +37,27 @@ async function runAgain(storage: UnwrappedStorage, scene: Scene, more: object = 
   return { agent, run }
 }
 
+/** What erases a final message of the end user `u`. */
+export const ERASED: Readonly<
+  Record<string, (storage: UnwrappedStorage, run: ClaimedMessage) => Promise<unknown>>
+> = {
+  'the purge': ({ messages }) =>
+    messages.purge({ finishedBefore: NOW + MINUTE, limit: 9, now: NOW }),
+  'the erasure of its end user': ({ messages }, { message: { projectId, agentId } }) =>
+    messages.erasePrincipal({
+      ...{ projectId, agentId, endUserId: 'u', force: false, countOnly: false },
+      ...{ now: NOW, after: 0, limit: 9 },
+    }),
+  'the erasure of its session': async ({ messages }, { message }) => {
+    await messages.erase(message)
+    await messages.sweep({ limit: 9, now: NOW })
+  },
+  'the deletion of its agent': async ({ agents, messages }, { message }) => {
+    await agents.delete(message.projectId, message.agentId)
+    await messages.sweep({ limit: 9, now: NOW })
+  },
+}
+
 export function pastRunsSuite(it: StorageTest): void {
   it('stores no run that answers', async ({ storage, scene }) => {
     const run = await scene.run(await scene.agent())
@@ -195,25 +216,6 @@ export function pastRunsSuite(it: StorageTest): void {
     expect(found.at(-1)).toEqual({ attempt: 1, startedAt: NOW + 101 })
   })
 
-  const ERASED: Readonly<
-    Record<string, (storage: UnwrappedStorage, run: ClaimedMessage) => Promise<unknown>>
-  > = {
-    'the purge': ({ messages }) =>
-      messages.purge({ finishedBefore: NOW + MINUTE, limit: 9, now: NOW }),
-    'the erasure of its end user': ({ messages }, { message: { projectId, agentId } }) =>
-      messages.erasePrincipal({
-        ...{ projectId, agentId, endUserId: 'u', force: false, countOnly: false },
-        ...{ now: NOW, after: 0, limit: 9 },
-      }),
-    'the erasure of its session': async ({ messages }, { message }) => {
-      await messages.erase(message)
-      await messages.sweep({ limit: 9, now: NOW })
-    },
-    'the deletion of its agent': async ({ agents, messages }, { message }) => {
-      await agents.delete(message.projectId, message.agentId)
-      await messages.sweep({ limit: 9, now: NOW })
-    },
-  }
   for (const [name, erase] of Object.entries(ERASED))
     it(`erases the runs of a message with ${name}`, async ({ storage, scene }) => {
       const theirs = { executionPrincipal: { type: 'end_user', endUserId: 'u' } }
