@@ -61,6 +61,140 @@ export interface components {
       readonly offset: number
       readonly text: string
     }
+    readonly StreamPart: {
+      /** @description Parts of earlier attempts are obsolete. */
+      readonly attempt: number
+      /** @description The UTF-16 units of text before this part in this attempt. */
+      readonly offset: number
+      /** @description The part events before this one in this attempt. */
+      readonly index: number
+      readonly part: components['schemas']['PartEvent']
+    }
+    /** @description A change of the parts while the agent works. */
+    readonly PartEvent:
+      | components['schemas']['ReasoningDelta']
+      | components['schemas']['ToolInputStart']
+      | components['schemas']['ToolInputDelta']
+      | components['schemas']['ToolInputAvailable']
+      | components['schemas']['ToolOutputAvailable']
+      | components['schemas']['ToolOutputError']
+      | components['schemas']['StartStep']
+      | components['schemas']['FinishStep']
+      | components['schemas']['AnswerDataPart']
+      | components['schemas']['FilePart']
+      | components['schemas']['SourceUrlPart']
+    readonly ReasoningDelta: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'reasoning-delta'
+      readonly id: string
+      readonly text: string
+    }
+    readonly ToolInputStart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool-input-start'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly title?: string
+    }
+    readonly ToolInputDelta: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool-input-delta'
+      readonly toolCallId: string
+      readonly inputTextDelta: string
+    }
+    readonly ToolInputAvailable: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool-input-available'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly title?: string
+      /** @description Any JSON. */
+      readonly input: Json
+    }
+    readonly ToolOutputAvailable: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool-output-available'
+      readonly toolCallId: string
+      /** @description Any JSON. */
+      readonly output: Json
+      /** @description True if a later output replaces this one. */
+      readonly preliminary?: boolean
+    }
+    readonly ToolOutputError: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'tool-output-error'
+      readonly toolCallId: string
+      readonly errorText: string
+    }
+    readonly StartStep: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'start-step'
+      readonly name?: string
+    }
+    readonly FinishStep: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'finish-step'
+    }
+    readonly AnswerDataPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'data'
+      readonly name: string
+      /** @description Later data with the same name and id replaces this one. */
+      readonly id?: string
+      /** @description Any JSON. */
+      readonly data: Json
+    }
+    /** @description A file by reference. */
+    readonly FilePart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'file'
+      /** @description `https:` or `http:`. The service never fetches it. */
+      readonly url: string
+      readonly mediaType: string
+      readonly filename?: string
+      /** @description In bytes, as the sender says. */
+      readonly size?: number
+    }
+    readonly SourceUrlPart: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly type: 'source-url'
+      readonly sourceId: string
+      readonly url: string
+      readonly title?: string
+    }
     readonly NewDataPart: {
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -221,20 +355,6 @@ export interface components {
       /** @description Any JSON, at most 16 levels deep. */
       readonly data: Json
     }
-    /** @description A file by reference. */
-    readonly FilePart: {
-      /**
-       * @description discriminator enum property added by openapi-typescript
-       * @enum {string}
-       */
-      readonly type: 'file'
-      /** @description `https:` or `http:`. The service never fetches it. */
-      readonly url: string
-      readonly mediaType: string
-      readonly filename?: string
-      /** @description In bytes, as the sender says. */
-      readonly size?: number
-    }
     /**
      * @description The agent runs on behalf of the service itself or of an end user.
      * @example {
@@ -269,7 +389,7 @@ export interface components {
       | components['schemas']['ReasoningPart']
       | components['schemas']['ToolPart']
       | components['schemas']['StepPart']
-      | components['schemas']['DataPart']
+      | components['schemas']['AnswerDataPart']
       | components['schemas']['FilePart']
       | components['schemas']['SourceUrlPart']
     readonly TextPart: {

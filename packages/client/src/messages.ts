@@ -22,6 +22,8 @@ type MessageFilter = {
   readonly status?: Message['status']
   readonly state?: MessageState
   readonly order?: 'asc' | 'desc'
+  /** True to get the parts of answers too. */
+  readonly parts?: boolean
 }
 
 export type MessageSearch = {
@@ -43,6 +45,8 @@ export type MessageSearch = {
   readonly createdAfter?: string
   /** ISO 8601. Exclusive. */
   readonly createdBefore?: string
+  /** True to get the parts of answers too. */
+  readonly parts?: boolean
 }
 
 export function messagesOf(http: Http) {

@@ -164,7 +164,7 @@ export const CALLS = {
     },
     runs: { fields: message, shown: (runs: readonly MessageRun[]) => runs.map(withIso) },
     list: {
-      fields: { ...agent, ...filters, ...page, ...access, order: true },
+      fields: { ...agent, ...filters, ...page, ...access, order: true, parts: true },
       shown: shownMessage,
     },
     count: { fields: { ...agent, ...filters, ...access, most: true } },
@@ -181,6 +181,7 @@ export const CALLS = {
         status: true,
         state: true,
         text: true,
+        parts: true,
         abort: true,
       },
       shown: shownFoundMessage,

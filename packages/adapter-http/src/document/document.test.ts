@@ -204,6 +204,8 @@ describe('the document', () => {
       'input',
       'output',
       'DataPart/properties/data',
+      'NewDataPart/properties/data',
+      'AnswerDataPart/properties/data',
       `${ofChange}/from`,
       `${ofChange}/to`,
     ]
@@ -231,6 +233,10 @@ describe('the document', () => {
       'Runtime',
       'ServiceEvent',
       'StreamEvent',
+      // The parts of a send, in two answers and in the request.
+      'items',
+      'items',
+      'items',
     ])
     for (const [path, { oneOf, discriminator }] of unions) {
       const { mapping } = discriminator as { readonly mapping: Record<string, string> }

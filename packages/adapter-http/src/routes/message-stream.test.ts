@@ -55,6 +55,35 @@ describe('the stream of a message', () => {
       'x-request-id': expect.stringMatching(/^request-/) as string,
     })
   })
+  it('has the parts of the answer, and lists have them on request', async () => {
+    const { open, run, runtime, messageId, ask, path } = await streamed()
+    const response = await open()
+    const call = { toolCallId: 'c', toolName: 'search' }
+    run?.emit('Hi')
+    run?.emit({ type: 'tool-input-available', ...call, input: '</script>\n\ndata: x' })
+    run?.emit({ type: 'tool-output-available', toolCallId: 'c', output: 'y'.repeat(2_000_000) })
+    const text = response.text()
+    runtime.answer(messageId, 'Hi')
+    const message = path.replace('/stream', '')
+    const { json } = await ask('GET', message)
+    const tool = { type: 'tool', ...call, state: 'output-available', input: '</script>\n\ndata: x' }
+    const parts = [{ type: 'text', text: 'Hi' }, tool]
+    expect(json).toMatchObject({ response: 'Hi', parts, partsTruncated: true })
+    expect(await text).toContain(
+      '{"attempt":1,"offset":2,"index":0,"part":{"type":"tool-input-available","toolCallId":"c",' +
+        '"toolName":"search","input":"</script>\\n\\ndata: x"}}\n\n',
+    )
+    expect(await text).toContain(
+      `event: message\nid: 1.responded\ndata: ${JSON.stringify(json)}\n\n`,
+    )
+    const list = message.slice(0, message.lastIndexOf('/'))
+    for (const route of [list, '/v1/messages']) {
+      const { json: plain } = await ask('GET', route)
+      expect(plain.data[0]).not.toHaveProperty('parts')
+      const { json: whole } = await ask('GET', `${route}?parts=true`)
+      expect(whole.data[0]).toMatchObject({ parts, partsTruncated: true })
+    }
+  })
   it('continues after Last-Event-ID, and answers 204 after the last event', async () => {
     const { open, run, runtime, messageId } = await streamed()
     run?.emit('Hello')

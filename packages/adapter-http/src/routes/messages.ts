@@ -32,8 +32,16 @@ const state = oneOf(MESSAGE_STATES)
   .optional()
   .describe('The state of the messages.')
 
+const parts = oneOf(['true', 'false'])
+  .optional()
+  .meta({
+    description: '`true`: with the parts of answers.',
+    shown: { type: 'boolean', default: false },
+  })
+
 const list = query({
   ...paging,
+  parts,
   sessionId,
   status,
   state,
@@ -44,6 +52,7 @@ const list = query({
 
 const search = query({
   ...paging,
+  parts,
   messageId: id.optional().describe('The message with this id.'),
   ...ofAgentAndUser,
   sessionId,
@@ -86,10 +95,11 @@ export const searchRoutes = (d: HttpDeps) => {
         refusals: ['agent_not_found'],
         answer: shownPage(foundMessageSchema, shownFoundMessage, { lookedBackTo }),
       },
-      (c, { limit, cursor, ...wanted }) =>
+      (c, { limit, cursor, parts, ...wanted }) =>
         messages.search({
           ...callerOf(c),
           ...given(wanted),
+          parts: parts === 'true',
           limit,
           cursor,
           abort: new Caller(c),
@@ -113,10 +123,11 @@ export const messageRoutes = (d: HttpDeps) => {
           refusals: ['agent_not_found'],
           answer: shownPage(messageSchema, shownMessage),
         },
-        (c, { limit, cursor, ...filter }) =>
+        (c, { limit, cursor, parts, ...filter }) =>
           messages.list({
             ...byAccess(c, agentRef(c)),
             ...filter,
+            parts: parts === 'true',
             limit,
             cursor,
           }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { count } from './body.js'
 import { json } from './input.js'
+import { inputPartSchema } from './input-part.js'
 import { variants } from './variants.js'
 
 const part = <const Type extends string, Shape extends z.ZodRawShape>(
@@ -13,21 +13,16 @@ const text = z.string()
 const toolCallId = text
 const toolName = text
 const title = text.optional()
-const url = text.describe('An `http:` or `https:` URL. The service never requests it.')
+const [, filePart] = inputPartSchema.options
 
 const shared = [
-  part('DataPart', 'data', {
+  part('AnswerDataPart', 'data', {
     name: text,
     id: text.optional().describe('Later data with the same name and id replaces this one.'),
     data: json,
   }),
-  part('FilePart', 'file', {
-    url,
-    mediaType: text,
-    filename: text.optional(),
-    size: count.optional().describe('In bytes.'),
-  }),
-  part('SourceUrlPart', 'source-url', { sourceId: text, url, title }),
+  filePart,
+  part('SourceUrlPart', 'source-url', { sourceId: text, url: text, title }),
 ] as const
 
 export const partSchema = variants('type', [

@@ -18,6 +18,13 @@ const inputs = (writes: readonly Write<string, void>[]) => writes.map(({ input }
 describe('takeBatch', () => {
   it.each<[string, Write<string, void>[], string, string]>([
     ['takes all writes that fit', [aWrite('a'), aWrite('b')], 'ab', ''],
+    [
+      'leaves a write that makes the batch too long',
+      [aWrite('a', { length: 8 * 2 ** 20 }), aWrite('b', { length: 1 }), aWrite('c')],
+      'ac',
+      'b',
+    ],
+    ['takes a single write of any length', [aWrite('a', { length: Infinity })], 'a', ''],
     ['leaves a second write of one key', [aWrite('a'), aWrite('a'), aWrite('b')], 'ab', 'a'],
     ['leaves writes behind a full batch', [aWrite('a'), aWrite('b'), aWrite('c')], 'ab', 'c'],
     ['leaves blocked writes', [aWrite('x'), aWrite('a')], 'a', 'x'],

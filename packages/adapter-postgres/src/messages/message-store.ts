@@ -14,6 +14,7 @@ import {
   type MessageStore,
   type NewMessage,
   type RecordedRun,
+  type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import {
   askPerson,
@@ -38,7 +39,7 @@ import { KnownHooks, KnownReceivers } from '../webhooks/receivers.js'
 import { acceptLimited } from './accept-limited.js'
 import { acceptAll } from './accept-message.js'
 import { searchMessages } from './message-search.js'
-import { keptRun, recordRuns, type KeptRun } from './record-runs.js'
+import { recordRuns } from './record-runs.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -71,12 +72,6 @@ export function messageStore(gateway: Gateway): MessageStore {
       return accepted
     },
   })
-  const recordRun = grouped<KeptRun, RecordedRun>({
-    keyOf: ({ messageId }) => messageId,
-    lengthOf: ({ keptParts }) => keptParts?.parts.length ?? 0,
-    maxBatchSize: MAX_BATCH_SIZE,
-    flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
-  })
   return {
     ...messageLists(runner),
     ...messageChanges(runner),
@@ -86,14 +81,19 @@ export function messageStore(gateway: Gateway): MessageStore {
     changeInput: (change) => write((db) => published(db, changeInput, change)),
     accept: (message) => (message.takes ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
-    recordRun: (run) => recordRun(keptRun(run)),
+    recordRun: grouped<RunRecord, RecordedRun>({
+      keyOf: ({ messageId }) => messageId,
+      lengthOf: ({ parts }) => (parts ? JSON.stringify(parts).length : 0),
+      maxBatchSize: MAX_BATCH_SIZE,
+      flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
+    }),
     ask: (asking) => {
       // Deliveries of the question can change the health of a hook.
       hooks.take([asking.messageId])
       return write((db) => published(db, askPerson, asking))
     },
-    parts: runner.read(readParts),
     runs: runner.read(readRuns),
+    parts: runner.read(readParts),
     history: (query) => read((db) => sessionHistory(db, query)),
     search: runner.read((search, page) => searchMessages(search, page)),
     erasePrincipal: (step) =>

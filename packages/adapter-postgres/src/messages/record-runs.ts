@@ -5,7 +5,6 @@ import {
   NO_CLAIMS,
   partsRow,
   pastRunRow,
-  type PartsRow,
   type RecordedRun,
   type RunRecord,
   traceColumn,
@@ -56,12 +55,6 @@ const settleAndKeep = countingCall<SettleParameters & Kept, Settled>(
       join result r on r.place = p.place)`,
 )
 
-/** A run with the row of its parts, which is made once. */
-export type KeptRun = RunRecord & { readonly keptParts?: PartsRow }
-
-export const keptRun = (run: RunRecord): KeptRun =>
-  run.parts ? { ...run, keptParts: partsRow(run.messageId, run.parts) } : run
-
 /** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
 const CHANGED = { 0: 'webhooks changed', [-1]: 'hooks changed' } as const
 type Changed = (typeof CHANGED)[keyof typeof CHANGED]
@@ -75,7 +68,7 @@ const MOST_TRIES = 10
  */
 export async function recordRuns(
   db: Queries,
-  runs: readonly KeptRun[],
+  runs: readonly RunRecord[],
   known: KnownReceivers,
   knownHooks: KnownHooks,
 ): Promise<RecordedRun[]> {
@@ -105,7 +98,7 @@ type Known = {
 
 async function settle(
   db: Queries,
-  runs: readonly KeptRun[],
+  runs: readonly RunRecord[],
   { receivers, mustMatch, hooks }: Known,
 ): Promise<RecordedRun[] | Changed> {
   const fannedOut = runs.map(({ outgoing }) =>
@@ -119,8 +112,8 @@ async function settle(
   const ended = runs.flatMap((run, at) =>
     run.ended ? [{ place: at + 1, ...pastRunRow(run.messageId, run.ended) }] : [],
   )
-  const answered = runs.flatMap(({ keptParts }, at) =>
-    keptParts ? [{ place: at + 1, ...keptParts }] : [],
+  const answered = runs.flatMap(({ messageId, parts }, at) =>
+    parts ? [{ place: at + 1, ...partsRow(messageId, parts) }] : [],
   )
   const kept = { ended: jsonRows(ended), answered: jsonRows(answered) }
   const rows = await (ended.length === 0 && answered.length === 0

@@ -124,8 +124,13 @@ type MessagesOf = ByAccess & {
     | undefined
 }
 
+type WithParts = {
+  /** True to read the parts of answers too. */
+  readonly parts?: boolean | undefined
+}
+
 /** `order: 'asc'` lists the oldest first. */
-export type ListMessagesInput = MessagesOf & PageInput
+export type ListMessagesInput = MessagesOf & PageInput & WithParts
 
 /** `most` limits the number and its cost. */
 export type CountMessagesInput = Omit<MessagesOf, 'order'> & {
@@ -135,12 +140,13 @@ export type CountMessagesInput = Omit<MessagesOf, 'order'> & {
 
 export const listMessages =
   (d: Reading) =>
-  ({ limit, cursor, ...messages }: ListMessagesInput) =>
+  ({ limit, cursor, parts, ...messages }: ListMessagesInput) =>
     safeTry(async function* () {
       const problem = broken(required({ agent: messages.agent }))
       if (problem) return problem
       const filter = yield* filterOf(d, messages)
-      return pageOfText({ limit, cursor }, (part) => d.storage.messages.list(filter, part))
+      const list = (part: PageOf) => d.storage.messages.list(filter, part)
+      return pageOfText({ limit, cursor }, list, partOptions(d, parts))
     })
 
 export const countMessages =
@@ -163,7 +169,8 @@ function filterOf(d: Reading, { projectId, agent: name, access, ...given }: Mess
 
 type Searched = Omit<MessageSearch, 'agentIds' | 'scope'>
 export type SearchMessagesInput = ByAccess &
-  PageInput & {
+  PageInput &
+  WithParts & {
     readonly [K in keyof Searched]: Searched[K] | undefined
   } & {
     readonly projectId: string
@@ -216,7 +223,7 @@ export function searchMessages(
 
 const findMessages =
   (d: Reading) =>
-  ({ limit, cursor, abort, ...search }: SearchMessagesInput) =>
+  ({ limit, cursor, abort, parts, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
       const { access, agent, ...asked } = search
       const isPlain = access === undefined && agent === undefined
@@ -227,7 +234,8 @@ const findMessages =
           : d.storage.messages.search(wanted, part, abort)
       // The store bounds the texts of a page that it looks at.
       const most = search.text === undefined ? PART : Infinity
-      const { nextCursor, ...found } = yield* await pageOfText({ limit, cursor }, list, { most })
+      const options = { most, ...partOptions(d, parts) }
+      const { nextCursor, ...found } = yield* await pageOfText({ limit, cursor }, list, options)
       const deliveries = isScoped(access)
         ? []
         : yield* chain(
@@ -255,26 +263,33 @@ const findMessages =
 const MOST_TEXT = 2 * 1024 * 1024
 /** Messages per read. Reads no more than this beyond the page. */
 const PART = 20
+/** Messages per read of their parts. */
+const PART_WITH_PARTS = 4
 
 /** Returns the page up to the message that reaches the limit of text. */
 export const pageOfText = (
   page: PageInput,
   list: (part: PageOf) => Stored<Page<Message>>,
-  { most = PART, cursorOf = ({ id }) => id, isCursor }: PartOptions = {},
+  { most = PART, cursorOf = ({ id }) => id, isCursor, partsIn }: PartOptions = {},
 ): ResultAsync<Page<Message>, Unavailable | Invalid> =>
-  ofPage(page, (checked) => readParts(checked, list, { most, cursorOf }), isCursor)
+  ofPage(page, (checked) => readParts(checked, list, { most, cursorOf, partsIn }), isCursor)
 
 type PartOptions = {
   readonly most?: number
   /** Returns the cursor behind a message. Default: its id. */
   readonly cursorOf?: (message: Message) => string
   readonly isCursor?: (cursor: string) => boolean
+  /** The storage of the parts, to read them too. */
+  readonly partsIn?: Platform['storage'] | undefined
 }
+
+const partOptions = (d: Reading, parts: boolean | undefined) =>
+  parts === true ? { most: PART_WITH_PARTS, partsIn: d.storage } : {}
 
 function readParts(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
-  { most, cursorOf }: Required<Pick<PartOptions, 'most' | 'cursorOf'>>,
+  { most, cursorOf, partsIn }: Required<Omit<PartOptions, 'isCursor'>>,
 ) {
   return safeTry(async function* () {
     const data: Message[] = []
@@ -282,11 +297,12 @@ function readParts(
     for (let cursor = first; ;) {
       const wanted = Math.min(most, limit - data.length)
       const part = yield* chain(list({ limit: wanted, ...(cursor !== undefined && { cursor }) }))
-      for (const message of part.data) {
+      const found = partsIn ? yield* chain(withParts(partsIn, part.data)) : part.data
+      for (const message of found) {
         data.push(message)
         text += textLength(message)
         if (text >= MOST_TEXT) {
-          const isWhole = message === part.data.at(-1)
+          const isWhole = message === found.at(-1)
           return ok(isWhole ? { ...part, data } : { data, nextCursor: cursorOf(message) })
         }
       }
@@ -298,7 +314,8 @@ function readParts(
   })
 }
 
-const textLength = ({ message, inputParts, responseSchema, state }: Message): number =>
+const textLength = ({ message, inputParts, responseSchema, state, parts }: Message): number =>
   message.length +
   (inputParts || responseSchema ? JSON.stringify([inputParts, responseSchema]).length : 0) +
-  (state.kind === 'responded' ? state.response.length : 0)
+  (state.kind === 'responded' ? state.response.length : 0) +
+  (parts ? JSON.stringify(parts.parts).length : 0)

@@ -2,6 +2,7 @@ import { given } from '../values/given.js'
 import { PART_LIMITS, parsePartEvent, type AnswerParts, type Part, type PartEvent } from './part.js'
 
 type ToolPart = Extract<Part, { type: 'tool' }>
+type OtherEvent = Exclude<PartEvent, { type: 'text-delta' }>
 type ToolEvent = Exclude<
   Extract<PartEvent, { type: `tool-${string}` }>,
   { type: 'tool-input-delta' }
@@ -36,11 +37,12 @@ export class PartCollector {
   /** True after a part that found no room: no new part is stored. */
   #isFull = false
   #isTruncated = false
+  #hasDropped = false
   /** Half of a surrogate pair at the end of the last delta. */
   #half = { key: '', text: '' }
 
-  /** `onDropped` is called with the reason for each event that is not valid. */
-  constructor(onDropped: (problem: string) => void = () => undefined) {
+  /** `onDropped` is called with the reason for the first event that is not valid. */
+  constructor(onDropped: (problem: string) => void) {
     this.#onDropped = onDropped
   }
 
@@ -51,9 +53,9 @@ export class PartCollector {
   take(emitted: unknown): string | PartEvent | undefined {
     if (typeof emitted === 'string') return this.#addText(emitted)
     const event = parsePartEvent(emitted)
-    const problem = typeof event === 'string' ? event : this.#problemOf(event)
-    if (problem !== undefined) this.#onDropped(problem)
-    if (typeof event === 'string' || problem !== undefined) return undefined
+    if (typeof event === 'string') return this.#drop(event)
+    const problem = this.#problemOf(event)
+    if (problem !== undefined) return this.#drop(problem)
     if (event.type === 'text-delta') return this.#addText(event.text)
     const whole = this.#wholeLetters(event)
     this.#store(whole)
@@ -97,6 +99,11 @@ export class PartCollector {
     return text
   }
 
+  #drop(problem: string): undefined {
+    if (!this.#hasDropped) this.#onDropped(problem)
+    this.#hasDropped = true
+  }
+
   #problemOf(event: PartEvent): string | undefined {
     if (!('toolCallId' in event) || 'toolName' in event) return undefined
     const key = callKey(event)
@@ -105,7 +112,7 @@ export class PartCollector {
   }
 
   /** Moves half of a surrogate pair at the end of a delta to the next delta of the same text. */
-  #wholeLetters(event: PartEvent): PartEvent {
+  #wholeLetters(event: OtherEvent): OtherEvent {
     if (event.type === 'reasoning-delta')
       return { ...event, text: this.#wholeText(`reasoning ${event.id}`, event.text) }
     if (event.type !== 'tool-input-delta') return event
@@ -119,9 +126,8 @@ export class PartCollector {
     return whole.toWellFormed()
   }
 
-  #store(event: PartEvent): void {
+  #store(event: OtherEvent): void {
     switch (event.type) {
-      case 'text-delta':
       case 'tool-input-delta':
       case 'finish-step':
         return
@@ -175,8 +181,8 @@ export class PartCollector {
 
   #addOtherCall(key: string): void {
     this.#otherCalls.add(key)
-    const [oldest = ''] = this.#otherCalls
-    if (this.#otherCalls.size > MAX_OTHER_CALLS) this.#otherCalls.delete(oldest)
+    const [oldest] = this.#otherCalls
+    if (this.#otherCalls.size > MAX_OTHER_CALLS) this.#otherCalls.delete(oldest as string)
   }
 
   /** Returns false if the part does not fit. */
@@ -228,7 +234,8 @@ const textPart = (text: string | undefined): Part | undefined =>
 
 /** Returns the part after an event. The event of an output has the part before it. */
 function toolPart(event: ToolEvent, before: ToolPart | undefined): ToolPart {
-  const { toolCallId, toolName = '', title } = { ...before, ...event }
+  const names = { ...before, ...event } as Pick<ToolPart, 'toolCallId' | 'toolName' | 'title'>
+  const { toolCallId, toolName, title } = names
   const call = { type: 'tool', toolCallId, toolName, ...given({ title }) } as const
   const input = given({ input: before?.input })
   switch (event.type) {

@@ -63,11 +63,7 @@ export class AnswerStreams {
   begin(message: RunningMessage): LiveRun {
     const { id } = message
     const answer = this.#answers.begin(id)
-    let hasDropped = false
-    const parts = new PartCollector((problem) => {
-      if (!hasDropped) this.#reportDropped(message, problem)
-      hasDropped = true
-    })
+    let parts: PartCollector | undefined
     const run = { message, answer }
     this.#runs.set(id, run)
     this.#incoming.delete(id)
@@ -76,13 +72,14 @@ export class AnswerStreams {
     return {
       emit: (emitted) => {
         if (this.#runs.get(id) !== run) return
+        parts ??= new PartCollector((problem) => this.#reportDropped(message, problem))
         const taken = parts.take(emitted)
         if (taken === undefined || taken === '') return
         answer.append(logged(taken))
         for (const feed of this.#feedsOf(id)) feed.serve()
         this.#outgoing?.serve(id)
       },
-      partsOf: (response) => parts.finish(response),
+      partsOf: (response) => parts?.finish(response),
       end: () => {
         if (this.#runs.get(id) !== run) return
         this.#runs.delete(id)
