@@ -75,25 +75,29 @@ export function publisher({ grouped, write }: Gateway): EventStore['publish'] {
   )
 }
 
-/** `rest`: the other events are stored already. */
-type Published = PublishOutcome | { readonly kind: 'rest'; readonly publication: Publication }
+/** `rest`: the other events are stored already. `known`: all are, by other requests. */
+type Published =
+  | PublishOutcome
+  | { readonly kind: 'rest'; readonly publication: Publication }
+  | { readonly kind: 'known' }
 
 /**
  * Publishes with `once`, and then the rest: alone, because its failure must not reach publications
- * that share a commit. A replay also remembers its request, whose events other requests stored.
+ * that share a commit. `keepRequest` returns 0 if another request used the key in the meantime.
  */
 export const wholePublish = <E>(
   once: (publication: Publication) => Promise<PortResult<Published, E>>,
-  keepRequest: (publication: Publication) => Promise<PortResult<void, E>>,
+  keepRequest: (publication: Publication) => Promise<PortResult<number, E>>,
 ) =>
   async function publish(publication: Publication): Promise<PortResult<PublishOutcome, E>> {
     const done = await once(publication)
     if (!done.ok) return done
     const { value } = done
     if (value.kind === 'rest') return publish(value.publication)
-    if (value.kind !== 'replayed' || !publication.request) return success(value)
+    if (value.kind !== 'known') return success(value)
     const kept = await keepRequest(publication)
-    return kept.ok ? success(value) : kept
+    if (!kept.ok) return kept
+    return kept.value === 0 ? publish(publication) : success({ kind: 'replayed' })
   }
 
 const rememberSql = sql<{
@@ -108,9 +112,9 @@ const rememberSql = sql<{
 export async function remember(
   db: Queries,
   { projectId, outgoing, request }: Publication,
-): Promise<void> {
+): Promise<number> {
   const now = outgoing.events[0]?.createdAt ?? 0
-  if (request) await db.run(rememberSql, { ...request, projectId, now })
+  return request ? db.run(rememberSql, { ...request, projectId, now }) : 1
 }
 
 /** A transaction of a host can hold the order of a session for long. */
@@ -225,12 +229,14 @@ async function publishTo(
 function decided(publication: Publication, own: readonly Found[], part: Part): Published {
   if (own.some(({ kind }) => kind === 'revoked')) return { kind: 'key_revoked' }
   const { outgoing, request } = publication
+  const stored = own.find(({ kind }) => kind === 'same_request')?.fingerprint ?? undefined
   const decision = decidePublish(outgoing.events, {
     sameIds: own.filter(({ kind }) => kind === 'same_id') as (Found & SameId)[],
     asked: request,
-    stored: own.find(({ kind }) => kind === 'same_request')?.fingerprint ?? undefined,
+    stored,
     deliveriesOf: (_, at) => part.events[at]?.deliveries.length ?? 0,
   })
+  if (decision.kind === 'replayed' && request && stored === undefined) return { kind: 'known' }
   if (decision.kind !== 'new') return decision
   const rest = { ...outgoing, events: decision.events }
   return { kind: 'rest', publication: { ...publication, outgoing: rest } }
