@@ -11,6 +11,7 @@ import type { PageOf } from '@org/agent-messaging-core/storage'
 import { agentNames, type AgentNames } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
+import { shownTo } from './parts/input.js'
 import { show, showFound } from './parts/layout.js'
 import {
   messageColumns,
@@ -61,7 +62,7 @@ export const searchRoutes = (d: ConsoleDeps) =>
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
-    const key = { ...c.get('apiKey'), abort: c.req.raw.signal }
+    const key = { ...c.get('apiKey'), ...shownTo(c), abort: c.req.raw.signal }
     return showFound(c, find(d.service, key, text), async (found) => {
       const path = onlyPath(found)
       return path === undefined
@@ -75,6 +76,7 @@ const NOTHING: Results = { sessions: [], webhooks: [], deliveries: [], groups: [
 type Key = {
   readonly projectId: string
   readonly permissions: readonly Permission[]
+  readonly withoutHooks?: boolean
   readonly abort: AbortSignal
 }
 
@@ -99,12 +101,12 @@ async function find(service: MessagingService, key: Key, text: string) {
 
 /** Finds the end of an id among the newest deliveries. */
 async function deliveriesOf({ deliveries }: MessagingService, key: Key, idEnd: string | undefined) {
-  const { projectId, permissions, abort } = key
+  const { projectId, permissions, withoutHooks, abort } = key
   const found: string[] = []
   if (idEnd === undefined || !isPermitted(permissions, 'webhooks.list')) return found
   let page: PageOf = { limit: 100 }
   for (let pages = 0; pages < MAX_PAGES && !abort.aborted; pages++) {
-    const { data, nextCursor } = await deliveries.list({ projectId, ...page })
+    const { data, nextCursor } = await deliveries.list({ projectId, withoutHooks, ...page })
     found.push(...data.map(({ id }) => id).filter((id) => id.endsWith(idEnd)))
     if (nextCursor === null) break
     page = { limit: 100, cursor: nextCursor }
@@ -118,13 +120,13 @@ async function pathOfId(
   key: Key,
   id: string,
 ) {
-  const { projectId, permissions } = key
+  const { projectId, permissions, withoutHooks } = key
   if (isPermitted(permissions, 'messages.search')) {
     const { data } = await messages.search({ projectId, messageId: id, limit: 1 })
     if (data.length > 0) return messagePath(id)
   }
   if (!isPermitted(permissions, 'webhooks.list')) return undefined
-  const delivery = await orUndefined(deliveries.get({ projectId, deliveryId: id }))
+  const delivery = await orUndefined(deliveries.get({ projectId, withoutHooks, deliveryId: id }))
   if (delivery) return deliveryPath(id)
   const webhook = await orUndefined(webhooks.get({ projectId, webhookId: id }))
   return webhook && `${BASE}/webhooks/${id}`

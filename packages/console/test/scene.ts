@@ -1,6 +1,7 @@
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core/runtime'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import type { Storage } from '@org/agent-messaging-core/storage'
+import { fakePlatform, type FakeSender } from '@org/agent-messaging-testing'
 import { createConsole } from '../src/console.js'
 import type { PortalOptions } from '../src/options.js'
 
@@ -11,6 +12,8 @@ type SceneOptions = {
   readonly publicUrl?: string
   readonly operatorKey?: string
   readonly portal?: Partial<PortalOptions>
+  /** Instead of those of the fake platform. */
+  readonly parts?: { readonly sender: FakeSender; readonly storage: Storage }
 }
 
 /** The console over a service in memory, with a project, a key and the agent `bot`. */
@@ -19,6 +22,7 @@ export async function scene({
   publicUrl,
   operatorKey,
   portal,
+  parts,
 }: SceneOptions = {}) {
   const platform = fakePlatform({
     handler: ({ message, inputs }) => {
@@ -35,7 +39,7 @@ export async function scene({
       return { kind: 'answered', response: message }
     },
   })
-  const service = createService(platform)
+  const service = createService({ ...platform, ...parts })
   await service.start()
   const { id: projectId } = await service.projects.create({ name: 'test' })
   const { key, apiKey } = await service.keys.create({ projectId, name: 'mine', permissions })

@@ -72,7 +72,8 @@ const AGENT = { ...PROJECT, agent: ID }
 const MESSAGE = { ...AGENT, messageId: ID }
 const INPUT = { ...MESSAGE, inputId: ID }
 const WEBHOOK = { ...PROJECT, webhookId: ID }
-const DELIVERY = { ...PROJECT, deliveryId: ID }
+const SHOWN = { ...PROJECT, withoutHooks: optional(boolean) }
+const DELIVERY = { ...SHOWN, deliveryId: ID }
 const RECOVERY = { ...PROJECT, recoveryId: ID }
 const CHANGE = { change: needed(object) }
 const STATUS = { status: oneOf(['pending', 'responded']), state: oneOf(MESSAGE_STATES) }
@@ -173,7 +174,7 @@ const CHECKS: Grouped = {
     get: DELIVERY,
     story: DELIVERY,
     list: {
-      ...PROJECT,
+      ...SHOWN,
       ...CREATED,
       eventId: TEXT,
       messageId: TEXT,
@@ -203,8 +204,8 @@ const CHECKS: Grouped = {
     publish: { ...PROJECT, transaction: optional(transaction) },
     publishBatch: { ...PROJECT, transaction: optional(transaction) },
     get: { ...PROJECT, eventId: ID },
-    story: { ...PROJECT, eventId: ID },
-    list: { ...PROJECT, ...CREATED, types: optional(texts), published: optional(boolean) },
+    story: { ...SHOWN, eventId: ID },
+    list: { ...SHOWN, ...CREATED, types: optional(texts), published: optional(boolean) },
     read: { ...PROJECT, after: TEXT, limit: optional(count), waitMs: NUMBER },
   },
   eventTypes: {

@@ -103,7 +103,7 @@ import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
 import type { Page, Unavailable } from './ports/stored.js'
 import type { DeliveryRef, ListDeliveriesInput } from './webhooks/manage-deliveries.js'
-import type { DeliveryStory, EventStory } from './webhooks/read-receivers.js'
+import type { DeliveryStory, EventStory, EventStoryRef } from './webhooks/read-receivers.js'
 import type {
   CreatedWebhook,
   CreateWebhookError,
@@ -465,7 +465,7 @@ interface EventCalls {
   /** Returns an event of the log, as webhooks get it, without the one-time link of a question. */
   get(ref: EventRef): Answer<StoredEvent, Refusal<'event_not_found'>>
   /** Says of each webhook why it does not have the event, with the deliveries of the event. */
-  story(ref: EventRef): Answer<EventStory, Refusal<'event_not_found'>>
+  story(ref: EventStoryRef): Answer<EventStory, Refusal<'event_not_found'>>
   /**
    * Lists events without their bodies, newest first. A page that has read many events can have fewer
    * than its limit, and still a `nextCursor`. `lookedBackTo` says how far it looked.

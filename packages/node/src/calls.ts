@@ -104,7 +104,7 @@ const message = { ...agent, messageId: true } as const
 const waiting = { waitMs: true, abort: true } as const
 const created = { createdAfter: 'instant', createdBefore: 'instant' } as const
 const webhook = { webhookId: true, ...actor } as const
-const delivery = { deliveryId: true, ...actor } as const
+const delivery = { deliveryId: true, withoutHooks: true } as const
 const recovery = { recoveryId: true } as const
 const endUser = { endUserId: true, cursor: true } as const
 const newMessage = {
@@ -149,7 +149,7 @@ const shownSent = ({ message: sent }: Sent) => shownSend(sent)
 const changedMessage = { fields: { ...message, ...actor, ...access }, shown: shownMessage } as const
 const changedAgent = { fields: { ...agent, ...actor }, shown: shownAgent } as const
 const changedWebhook = { fields: webhook, shown: shownWebhook } as const
-const changedDelivery = { fields: delivery, shown: shownDelivery } as const
+const changedDelivery = { fields: { ...delivery, ...actor }, shown: shownDelivery } as const
 
 /** The calls of `messaging`. The service has more, which only a server needs. */
 export const CALLS = {
@@ -255,8 +255,8 @@ export const CALLS = {
     sendTestEvent: { fields: { webhookId: true, event: true }, shown: shownDelivery },
   },
   deliveries: {
-    get: { fields: { deliveryId: true }, shown: shownDeliveryDetail },
-    story: { fields: { deliveryId: true }, shown: shownStory },
+    get: { fields: delivery, shown: shownDeliveryDetail },
+    story: { fields: delivery, shown: shownStory },
     list: {
       fields: {
         ...fieldsOf(recoverySettings),
@@ -264,6 +264,7 @@ export const CALLS = {
         eventId: true,
         messageId: true,
         sessionId: true,
+        withoutHooks: true,
       },
       shown: shownDelivery,
     },
@@ -290,9 +291,9 @@ export const CALLS = {
     publish: { fields: { ...publisher, ...newEvent } },
     publishBatch: { fields: { ...publisher, events: true } },
     get: { fields: { eventId: true }, shown: shownEvent },
-    story: { fields: { eventId: true }, shown: shownStory },
+    story: { fields: { eventId: true, withoutHooks: true }, shown: shownStory },
     list: {
-      fields: { ...created, ...page, types: true, published: true },
+      fields: { ...created, ...page, types: true, published: true, withoutHooks: true },
       shown: shownListedEvent,
     },
     read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },

@@ -185,7 +185,7 @@ export const deliveryListSql =
   (filter: ListFilter): Sql<ListFilter & Bounds & { readonly rows: number }, DeliveryRow> =>
   (d) => {
     const { webhookId, eventId, messageId, sessionId, event, status } = filter
-    const { createdAfter, createdBefore, lastAnswer, lock } = filter
+    const { createdAfter, createdBefore, lastAnswer, withoutHooks, lock } = filter
     const conditions = [readBy(filter, d), behindStart(filter), upToLast(filter)]
     if (status !== undefined) conditions.push(`(${withStatus(status)})`)
     if (webhookId !== undefined) conditions.push(`${d.plain('d.webhook_seq')} = ${webhook(d)}`)
@@ -194,6 +194,7 @@ export const deliveryListSql =
     if (sessionId !== undefined) conditions.push(`${d.plain('e.session_id')} = @sessionId`)
     if (event !== undefined) conditions.push('e.name = @event')
     if (lock) conditions.push(d.not('w.is_deleted'))
+    if (withoutHooks) conditions.push('w.message_id is null')
     if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
     if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
     if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${lastAnswerOf(d)}`)

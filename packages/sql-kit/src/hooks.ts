@@ -2,6 +2,7 @@ import {
   decideHook,
   isHook,
   insertList,
+  receiverIdOf,
   sharedReceiver,
   toWebhook,
   WEBHOOK_COLUMNS,
@@ -16,7 +17,7 @@ import { lockSessionsOf } from './sessions.js'
 import {
   eraseWebhooks,
   insertWebhook,
-  selectHook,
+  hookList,
   updateWebhook,
   type HookRow,
 } from './webhook-rows.js'
@@ -28,17 +29,20 @@ type Id = { readonly messageId: string }
 type StoredHook = {
   readonly id: string
   readonly name: string | null
+  readonly receiver: string
   readonly isDeleted: boolean | number
 }
+type Ref = { readonly id: string }
 
 const stored = sql<Id, StoredHook>(
   ({ schema }) => `
-    select id, hook_name as name, is_deleted as "isDeleted" from ${schema}webhooks
+    select id, hook_name as name, receiver, is_deleted as "isDeleted" from ${schema}webhooks
     where message_id = @messageId`,
 )
 const present = sql<Id, HookRow>(
-  (d) =>
-    `${selectHook(d)} where w.message_id = @messageId and ${d.not('w.is_deleted')} order by w.seq`,
+  ({ schema, not }) => `
+    select ${hookList} from ${schema}webhooks w join ${schema}webhooks r on r.id = w.receiver
+    where w.message_id = @messageId and ${not('w.is_deleted')} order by w.seq`,
 )
 const note = sql<Id>(
   ({ schema }) =>
@@ -49,17 +53,43 @@ const erase = sql<Id & { readonly name: string }>(
     `${eraseWebhooks(d)} where message_id = @messageId and hook_name = @name and ${d.not('is_deleted')}`,
 )
 
-const receiverExists = sql<{ readonly id: string }>(
-  ({ schema }) => `select 1 from ${schema}webhooks where id = @id`,
+/** No removal of the receiver can begin before the commit. */
+const heldReceiver = sql<Ref>(
+  ({ schema, lock }) => `select 1 from ${schema}webhooks where id = @id ${lock('key share')}`,
 )
+/** The update holds a receiver that another commit has stored since. */
+export const STORED_SINCE = 'on conflict (id) do update set updated_at = excluded.updated_at'
 const insertReceiver = sql<WebhookColumns>(
-  ({ schema }) =>
-    `insert into ${schema}webhooks ${insertList(WEBHOOK_COLUMNS)} on conflict (id) do nothing`,
+  ({ schema }) => `insert into ${schema}webhooks ${insertList(WEBHOOK_COLUMNS)} ${STORED_SINCE}`,
+)
+/** The commit that holds a receiver adds a hook to it. */
+const freeReceiver = sql<Ref>(
+  ({ schema, lock }) =>
+    `select 1 from ${schema}webhooks where id = @id ${lock('update skip locked')}`,
+)
+const removeUnused = sql<Ref>(
+  ({ schema }) => `
+    delete from ${schema}webhooks where id = @id and not exists (
+      select 1 from ${schema}webhooks h where h.receiver = @id and h.message_id <> '')`,
+)
+const moveDeliveries = sql<Ref & { readonly receiver: string }>(
+  ({ schema }) => `
+    update ${schema}deliveries
+    set receiver_seq = (select seq from ${schema}webhooks where id = @receiver)
+    where webhook_seq = (select seq from ${schema}webhooks where id = @id)`,
 )
 
 function* addReceiver(hook: HookOfMessage): Operation<void> {
   const receiver = sharedReceiver(hook)
-  if (!(yield* one(receiverExists, receiver))) yield* run(insertReceiver, webhookColumns(receiver))
+  if (!(yield* one(heldReceiver, receiver))) yield* run(insertReceiver, webhookColumns(receiver))
+}
+
+/**
+ * Deletes the receiver of a hook that was deleted or has moved, if no other hook has it. All
+ * deliveries of a hook have its receiver.
+ */
+export function* removeReceiver(id: string): Operation<number> {
+  return (yield* one(freeReceiver, { id })) ? yield* run(removeUnused, { id }) : 0
 }
 
 /** Stores a new hook. Its message has the first `hook_version`. */
@@ -86,6 +116,12 @@ export const hookMethods = ({
     yield* addReceiver(hook)
     yield* run(decided === 'insert' ? insertWebhook : updateWebhook, webhookColumns(hook))
     yield* run(note, { messageId })
+    const before = known.find(({ id }) => id === hook.id)?.receiver
+    const receiver = receiverIdOf(hook)
+    if (before !== undefined && before !== receiver) {
+      yield* run(moveDeliveries, { id: hook.id, receiver })
+      yield* removeReceiver(before)
+    }
     return 'set'
   }),
   hooksOf: read(function* (ref) {

@@ -26,7 +26,7 @@ export {
 } from './published-events.js'
 export { oldestEvents } from './replay.js'
 export { askPerson, heldRuns } from './held-runs.js'
-export { insertHook } from './hooks.js'
+export { insertHook, STORED_SINCE } from './hooks.js'
 export {
   all,
   one,
@@ -78,7 +78,6 @@ export { failedMessages } from './retried-messages.js'
 export { inScope, scopeParameters } from './session-scope.js'
 export {
   hookList,
-  selectHook,
   selectWebhook,
   updateWebhook,
   webhookList,

@@ -10,6 +10,7 @@ import { record } from './audit.js'
 import { removedList, removeDeliveries, type RemovedDelivery } from './delivery-removals.js'
 import { atMost } from './dialect.js'
 import { eraseSession, sweepErasures } from './erasures.js'
+import { removeReceiver } from './hooks.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { LEAVING, leaveMessages, type Leaver } from './retried-messages.js'
 import { advance, lockSessionsOf, skip } from './sessions.js'
@@ -101,7 +102,9 @@ const deliveriesOfHook = sql<Seq & { readonly limit: number }, RemovedDelivery>(
     select ${removedList} from ${schema}deliveries d where d.webhook_seq = @seq
     order by d.seq desc ${atMost('@limit')} ${lock('update')}`,
 )
-const removeHook = sql<Seq>(({ schema }) => `delete from ${schema}webhooks where seq = @seq`)
+const removeHook = sql<Seq, { readonly receiver: string }>(
+  ({ schema }) => `delete from ${schema}webhooks where seq = @seq returning receiver`,
+)
 
 function* eraseMessage(
   { seq, sessionSeq, position, headPosition, isOpen }: PrincipalMessage,
@@ -139,7 +142,10 @@ export function* erasePrincipalMessages(step: MessageErasure): Operation<ErasedM
   }
 }
 
-/** Deletes up to `limit` rows of deleted hooks and their deliveries. Returns their number. */
+/**
+ * Deletes up to `limit` rows of deleted hooks and their deliveries, and then receivers without hooks.
+ * Returns their number.
+ */
 function* sweepHooks(limit: number): Operation<number> {
   let removed = 0
   while (removed < limit) {
@@ -149,7 +155,8 @@ function* sweepHooks(limit: number): Operation<number> {
     // The log keeps the events.
     yield* removeDeliveries(deliveries, 0)
     removed += deliveries.length
-    if (removed < limit) removed += yield* run(removeHook, hook)
+    const ended = removed < limit ? yield* one(removeHook, hook) : undefined
+    if (ended) removed += 1 + (yield* removeReceiver(ended.receiver))
   }
   return removed
 }

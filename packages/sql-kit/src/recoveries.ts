@@ -222,7 +222,8 @@ function* advance(step: RecoveryStep): Operation<RecoveryTask | undefined> {
   }
   const page = { limit, ...(cursor !== undefined && { cursor }) }
   const counting = { seq, isTry }
-  const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, counting)
+  const found = { ...filter, projectId, withoutHooks: true }
+  const recovered = yield* redeliver(found, page, now, undefined, counting)
   const progress = recoveryAfterPage(recovery, recovered)
   return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
 }

@@ -16,10 +16,7 @@ export const webhookList = `w.seq, ${selectList(WEBHOOK_COLUMNS, 'w')}`
 /** Append joins or a `where`. */
 export const selectWebhook = ({ schema }: Dialect): string =>
   `select ${webhookList} from ${schema}webhooks w`
-/** Reads hooks `w` with the health of their receiver `r`. Append a `where`. */
-export const selectHook = ({ schema }: Dialect): string =>
-  `select ${hookList} from ${schema}webhooks w join ${schema}webhooks r on r.id = w.receiver`
-/** Later columns hide earlier ones of the same name. */
+/** The columns of a hook `w`, with the health of its receiver `r`. Later columns hide earlier ones. */
 export const hookList = `
   ${webhookList}, ${selectList(WEBHOOK_HEALTH, 'r')}, r.seq as "receiverSeq"`
 export type HookRow = WebhookRow & { readonly receiverSeq: number }
@@ -32,4 +29,4 @@ export const updateWebhook = sql<WebhookColumns>(
 /** The URL is erased too, because the URL of some services contains the secret. */
 export const eraseWebhooks = ({ schema }: Dialect): string => `
   update ${schema}webhooks set url = '', description = null, secret = '', previous_secret = null,
-    header_names = null, headers = null, receiver = null, is_deleted = true`
+    header_names = null, headers = null, is_deleted = true`

@@ -182,7 +182,7 @@ it('concurrent failures of a webhook both count', async () => {
       deliveries.recordAttempts([
         {
           deliveryId: delivery.id,
-          webhookId: webhook.id,
+          receiverId: webhook.id,
           token: lease.token,
           attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
           state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },

@@ -2,11 +2,13 @@ import { setTimeout } from 'node:timers/promises'
 import type { Agent, Message } from '@org/agent-messaging-core'
 import {
   freezeEvent,
+  publishedEvent,
   type ClaimedDelivery,
   type MessageRef,
   type NewMessage,
   type Storage,
   type Stored,
+  type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import {
   accepted,
@@ -409,6 +411,31 @@ it('an agent is deleted or accepts a message, never both', async () => {
     expect([accepted.kind, deleted]).toEqual(
       accepted.kind === 'created' ? ['created', 'busy'] : ['agent_not_found', 'deleted'],
     )
+  }
+})
+
+it('an event published while its agent is deleted is refused, or the sweep erases it', async () => {
+  const before = await rows('events')
+  for (const _ of ROUNDS) {
+    const agent = await newAgent()
+    const events = Array.from({ length: 3 }, () =>
+      publishedEvent(
+        { type: 'order.paid', data: {}, agentId: agent.id },
+        { id: ids.next(), projectId: PROJECT_ID, now: NOW },
+      ),
+    )
+    const publish = (event: WebhookEvent) => {
+      const outgoing = { events: [event], nextDeliveryId: ids.next }
+      return done(storage.events.publish({ projectId: PROJECT_ID, outgoing }))
+    }
+    const [deleted, ...outcomes] = await Promise.all([
+      done(storage.agents.delete(PROJECT_ID, agent.id)),
+      ...events.map(publish),
+    ])
+    expect(deleted).toBe('deleted')
+    for (const { kind } of outcomes) expect(['published', 'agent_not_found']).toContain(kind)
+    while ((await done(storage.messages.sweep({ limit: 10, now: NOW }))) > 0);
+    expect(await rows('events')).toBe(before)
   }
 })
 

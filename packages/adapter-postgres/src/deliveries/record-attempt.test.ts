@@ -40,7 +40,7 @@ it('the successes of many healthy webhooks share their statements', async () => 
       claimed.map(({ delivery, lease, webhook }) => ({
         deliveryId: delivery.id,
         token: lease.token,
-        webhookId: webhook.id,
+        receiverId: webhook.id,
         attempt: { startedAt: BUILT_AT, durationMs: 1, outcome: accepted() },
         state: { kind: 'delivered', deliveredAt: at },
         decideHealth: ({ health, updatedAt }) => ({

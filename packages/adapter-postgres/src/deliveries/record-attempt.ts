@@ -110,10 +110,10 @@ export function attemptRecorder({ gathered, grouped }: Gateway): DeliveryStore['
     return success(undefined)
   }
   const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
-    const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
+    const { deliveryId, receiverId = deliveryId, decideHealth, outgoing } = attempt
     if (!decideHealth) return outgoing ? recordHealth(attempt) : recordPlain(attempt)
     const work = () => recordIfHealthChanges({ ...attempt, decideHealth })
-    return oneAtATime.run(webhookId, work).then((recorded) => {
+    return oneAtATime.run(receiverId, work).then((recorded) => {
       if (!recorded.ok) return recorded
       return recorded.value ? success(recorded.value) : recordPlain(attempt)
     })

@@ -32,6 +32,7 @@ type Found = {
     | 'revoked'
     | 'same_id'
     | 'same_request'
+    | 'no_agent'
     | 'too_large'
     | 'published'
     | 'waiting'
@@ -235,6 +236,7 @@ function decided(publication: Publication, own: readonly Found[], part: Part): P
     asked: request,
     stored,
     deliveriesOf: (_, at) => part.events[at]?.deliveries.length ?? 0,
+    hasAgent: (event) => !own.some(({ kind, id }) => kind === 'no_agent' && id === event.id),
   })
   if (decision.kind === 'replayed' && request && stored === undefined) return { kind: 'known' }
   if (decision.kind !== 'new') return decision

@@ -13,6 +13,7 @@ import {
   type MessageRow,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
+import { STORED_SINCE } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { selectMessage } from './message-row.js'
 import { jsonRows, sql } from '../database/sql.js'
@@ -28,7 +29,7 @@ type Result = {
   readonly sessionState: string | null
   /** The row of the hook that was stored with the message. */
   readonly hookSeq?: number | null
-  /** The row of its receiver, if it was stored before and its circuit is closed. */
+  /** The row of its receiver, if it was stored before and is healthy. */
   readonly receiverSeq?: number | null
 }
 
@@ -54,15 +55,19 @@ const acceptWithHooks = countingCall<
   stored as (
     insert into agent_messaging.webhooks (seq, ${hookColumns}) overriding system value
     select hook_seq, ${hookColumns} from hooks),
+  held as materialized (
+    select k.seq, k.id, k.consecutive_failures = 0 and k.circuit_until is null as "isHealthy"
+    from agent_messaging.webhooks k
+    where k.id = any(array(select h.id from jsonb_populate_recordset(
+      null::agent_messaging.webhooks, @receivers::jsonb) as h)) order by k.id for key share),
   received as (
     insert into agent_messaging.webhooks (${hookColumns})
     select ${hookColumns} from jsonb_populate_recordset(null::agent_messaging.webhooks,
       @receivers::jsonb) as h
-    where not exists (select 1 from agent_messaging.webhooks k where k.id = h.id)
-    on conflict (id) do nothing)`,
+    where not exists (select 1 from held k where k.id = h.id) ${STORED_SINCE})`,
   `r.*, h.hook_seq as "hookSeq", k.seq as "receiverSeq" from result r
     left join hooks h on h.seq = r.place
-    left join agent_messaging.webhooks k on k.id = h.receiver and k.circuit_until is null`,
+    left join held k on k.id = h.receiver and k."isHealthy"`,
 )
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,

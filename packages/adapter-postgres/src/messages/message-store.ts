@@ -87,11 +87,7 @@ export function messageStore(gateway: Gateway): MessageStore {
       maxBatchSize: MAX_BATCH_SIZE,
       flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
     }),
-    ask: (asking) => {
-      // Deliveries of the question can change the health of a hook.
-      hooks.take([asking.messageId])
-      return write((db) => published(db, askPerson, asking))
-    },
+    ask: (asking) => write((db) => published(db, askPerson, asking)),
     runs: runner.read(readRuns),
     parts: runner.read(readParts),
     history: (query) => read((db) => sessionHistory(db, query)),

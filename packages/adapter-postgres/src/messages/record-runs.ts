@@ -64,7 +64,8 @@ const MOST_TRIES = 10
 /**
  * `MessageStore.recordRun` for a batch of different messages. Uses the known webhooks if the
  * statement finds them unchanged, which saves a round trip. Otherwise reads the webhooks first.
- * Reads hooks only after the statement has found other ones than the known hooks.
+ * Reads hooks only after the statement has found other ones than the known hooks, or that a receiver
+ * of theirs fails since.
  */
 export async function recordRuns(
   db: Queries,
@@ -143,6 +144,7 @@ const rowOf = ({ messageId, token, now, state }: RunRecord, { events }: FanOut, 
   now,
   ...withoutNulls(messageStateColumns(state)),
   hookVersion: hooks.get(messageId)?.version,
+  healthySeq: hooks.get(messageId)?.healthySeq,
   events: events.map(({ event, deliveries }) => ({
     id: event.id,
     name: event.name,

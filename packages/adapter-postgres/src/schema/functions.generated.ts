@@ -331,7 +331,7 @@ end $$;
   end_hooks: `create or replace function agent_messaging.end_hooks() returns trigger language plpgsql as $$
 begin
   update agent_messaging.webhooks
-  set url = '', secret = '', header_names = null, headers = null, receiver = null, is_deleted = true
+  set url = '', secret = '', header_names = null, headers = null, is_deleted = true
   where message_id = old.id;
   return null;
 end $$;
@@ -374,10 +374,12 @@ begin
   for found in
     select g.place, case when k.id is null then 'revoked'
         when r.fingerprint is not null then 'same_request' when e.seq is not null then 'same_id'
-        else 'too_large' end as kind,
+        when g."agentId" is not null and n.id is null then 'no_agent' else 'too_large' end as kind,
       g.id, coalesce(r.fingerprint, e.fingerprint) as fingerprint
     from jsonb_to_recordset(events) as g (place bigint, "projectId" text, id text,
-        "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
+        "agentId" text, "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
+      left join lateral (select a.id from agent_messaging.agents a
+        where a.id = any(array[g."agentId"]) and a.project_id = g."projectId" for key share) n on true
       left join lateral (select a.id from agent_messaging.api_keys a
         where a.id = any(array[g."apiKeyId"]) and a.revoked_at is null
         union all select '' where g."apiKeyId" is null) k on true
@@ -387,6 +389,7 @@ begin
       left join lateral (select * from agent_messaging.events o
         where o.id = any(array[g.id]) and o.project_id = g."projectId" limit 1) e on true
     where k.id is null or r.fingerprint is not null or e.seq is not null or g."isTooLarge"
+      or g."agentId" is not null and n.id is null
   loop
     refused := refused || found.place;
     return query select found.place, found.kind, found.id, found.fingerprint, null::text[];
@@ -497,12 +500,14 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 declare
   message_ids text[];
   hook_versions bigint[];
+  healthy_seqs bigint[];
   order_keys text[];
 begin
   perform agent_messaging.require_read_committed();
-  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0))
-    into message_ids, hook_versions
-    from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint);
+  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0)), array_agg(r."healthySeq")
+    into message_ids, hook_versions, healthy_seqs
+    from jsonb_to_recordset(runs)
+      as r ("messageId" text, "hookVersion" bigint, "healthySeq" bigint);
   perform 1 from unnest(message_ids) as r (message_id)
       join agent_messaging.messages m on m.id = r.message_id
       join agent_messaging.sessions s on s.seq = m.session_seq
@@ -518,6 +523,10 @@ begin
     select 1 from agent_messaging.messages m
     where m.hook_version is not null and m.id = any(message_ids)
       and m.hook_version <> hook_versions[array_position(message_ids, m.id)])
+    or exists (
+      select 1 from agent_messaging.webhooks w
+      where w.seq = any(healthy_seqs)
+        and (w.consecutive_failures > 0 or w.circuit_until is not null))
   then -1 end;
   if place is not null then
     return next;

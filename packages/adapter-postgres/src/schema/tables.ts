@@ -257,6 +257,8 @@ create index webhooks_ended on agent_messaging.webhooks (seq)
   where is_deleted and message_id is not null;
 create index webhooks_message on agent_messaging.webhooks (message_id)
   where message_id is not null;
+create index webhooks_receiver on agent_messaging.webhooks (receiver)
+  where receiver is not null;
 create index webhooks_unhealthy on agent_messaging.webhooks (seq)
   where not is_deleted and (disabled_at is not null or circuit_until is not null);
 

@@ -7,7 +7,7 @@ import {
   type WebhookEvent,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
-import { hookList, selectHook, webhookList, type HookRow } from '@org/agent-messaging-sql-kit'
+import { hookList, selectWebhook, webhookList, type HookRow } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { dialect } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
@@ -122,19 +122,29 @@ const costOf = (topic: TopicReceivers | undefined): number =>
 
 /** The hooks of some messages. The version of a message changes with each change of its hooks. */
 export type Hooks = ReadonlyMap<string, HooksOfMessage>
-type HooksOfMessage = { readonly version: number; readonly receivers: readonly StoredWebhook[] }
+type HooksOfMessage = {
+  readonly version: number
+  readonly receivers: readonly StoredWebhook[]
+  /** The receiver, if the hooks are right only while it is healthy. */
+  readonly healthySeq?: number | undefined
+}
 export const NO_HOOKS: Hooks = new Map()
 
 /** The version of a hook that is stored with its message. */
 export const FIRST_VERSION = 1
 
-/** The hooks that this process has stored with messages, so that their first run need not read. */
+/**
+ * The hooks that this process has stored with messages, so that their first run need not read. Their
+ * receivers were healthy then.
+ */
 export class KnownHooks {
   readonly #hooks = new Map<string, HooksOfMessage>()
 
   keep(hook: StoredHook): void {
     if (this.#hooks.size >= MOST_WEBHOOKS) this.#hooks.clear()
-    this.#hooks.set(hook.webhook.hook.messageId, { version: FIRST_VERSION, receivers: [hook] })
+    const { webhook, receiverSeq: healthySeq } = hook
+    const hooks = { version: FIRST_VERSION, receivers: [hook], healthySeq }
+    this.#hooks.set(webhook.hook.messageId, hooks)
   }
 
   /** Forgets the hooks that it returns. */
@@ -179,11 +189,11 @@ const storedHook = (row: HookRow): StoredWebhook => ({
   webhook: toWebhook(row),
 })
 
-const hooksBySeqSql = sql<{ readonly seqs: readonly number[] }, HookRow>(
-  `${selectHook(dialect)} where w.seq = any(@seqs::bigint[]) and not w.is_deleted`,
+const hooksBySeqSql = sql<{ readonly seqs: readonly number[] }, WebhookRow>(
+  `${selectWebhook(dialect)} where w.seq = any(@seqs::bigint[]) and not w.is_deleted`,
 )
 
-/** Reads hooks that are not deleted, by their `seq`. */
+/** Reads hooks that are not deleted, by their `seq`, without the health of their receivers. */
 export async function hooksBySeq(
   db: Queries,
   seqs: readonly number[],

@@ -152,7 +152,9 @@ function rowClaims(
       const row = rowOf.get(seq) as ClaimedRow
       const { webhookSeq } = row
       const webhook =
-        webhookSeq === receiverSeq ? webhooks.bySeq(webhookSeq) : webhooks.hookBySeq(webhookSeq)
+        webhookSeq === receiverSeq
+          ? webhooks.bySeq(webhookSeq)
+          : webhooks.hookBySeq(webhookSeq, receiverSeq)
       // The sweep ends the deliveries of deleted hooks.
       if (!webhook) return []
       return claimedDelivery(row, eventOf(row.eventSeq, events), webhook, until)

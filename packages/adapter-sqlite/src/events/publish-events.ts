@@ -26,6 +26,9 @@ export function publishing(
   const isKeyValid = db.prepare<[string]>(
     'select 1 from api_keys where id = ? and revoked_at is null',
   )
+  const agentExists = db.prepare<[string, string]>(
+    'select 1 from agents where id = ? and project_id = ?',
+  )
   const byId = db.prepare<[string, string], SameId>(
     'select id, fingerprint from events where id = ? and project_id = ?',
   )
@@ -47,6 +50,7 @@ export function publishing(
       asked: request,
       stored,
       deliveriesOf: (event) => receiversOf(webhooks, event).length,
+      hasAgent: ({ agentId }) => agentId === undefined || !!agentExists.get(agentId, projectId),
     })
     const keepRequest = () =>
       request && stored === undefined

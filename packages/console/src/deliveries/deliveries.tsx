@@ -13,7 +13,7 @@ import {
   recoverPath,
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
-import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
+import { byActor, can, deliveryRef, pageOf, projectIn, shownTo } from '../parts/input.js'
 import { goTo, show, showFound } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
@@ -68,7 +68,7 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
     const { data: webhooks } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
     const list = filter.held
       ? listHeld(service, projectId, webhooks, pageOf(c))
-      : listMatches(service, projectId, filter, pageOf(c))
+      : listMatches(service, shownTo(c), filter, pageOf(c))
     const { data, nextCursor } = await list
     return { page: { data: await detailsOf(service, data), nextCursor }, webhooks }
   }
@@ -119,12 +119,12 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
 /** Lists the deliveries that match, newest first. */
 async function listMatches(
   { deliveries }: ConsoleDeps['service'],
-  projectId: string,
+  shown: ReturnType<typeof shownTo>,
   filter: ListFilter,
   page: PageOf,
 ) {
   const lists = filtersOf(filter).map((one) =>
-    deliveries.list({ ...deliveryFilter(projectId, one), ...page }),
+    deliveries.list({ ...shown, ...deliveryFilter(one), ...page }),
   )
   return mergePages(await Promise.all(lists), page.limit)
 }

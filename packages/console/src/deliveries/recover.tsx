@@ -1,6 +1,5 @@
 import type { Recovery } from '@org/agent-messaging-core'
 import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
-import type { DeliveryFilter } from '@org/agent-messaging-core/storage'
 import type { MiddlewareHandler } from 'hono'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
@@ -48,7 +47,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       const started = service.recoveries.start({
         actor: c.get('actor'),
         projectId,
-        filter: recoveryFilter(projectId, filter),
+        filter: deliveryFilter(filter),
         tryFirst: textIn(form, 'try') === 'first',
       })
       const total = textIn(form, 'total')
@@ -86,7 +85,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
     })
 
-    .post('/recoveries/:id/continue', mayStart, (c) => {
+    .post('/recoveries/:id/continue', mayStart, notHidden, (c) => {
       const ref = recoveryRef(c)
       return showDone(
         c,
@@ -112,7 +111,12 @@ function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
     const others = data.filter(({ id }) => id !== chosen?.id)
     return {
       webhooks: chosen ? [chosen, ...others] : data,
-      matching: await countMatching(service, deliveryFilter(projectId, filter)),
+      // A recovery leaves out the deliveries of hooks.
+      matching: await countMatching(service, {
+        projectId,
+        withoutHooks: true,
+        ...deliveryFilter(filter),
+      }),
       recoveries: await service.recoveries.list({ projectId, limit: MAX_RECOVERIES }),
     }
   }
@@ -172,8 +176,3 @@ const SELECTING = ['webhook', 'message', 'event', 'answer', 'from', 'to'] as con
  */
 const lostField = (form: Form, filter: Filter): keyof Filter | undefined =>
   SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
-
-const recoveryFilter = (projectId: string, filter: Filter): Omit<DeliveryFilter, 'projectId'> => {
-  const { projectId: _, ...others } = deliveryFilter(projectId, filter)
-  return others
-}

@@ -54,19 +54,16 @@ const FAILED_ANSWERS = ANSWERS.filter((answer) => answer !== '2xx')
 
 export const filterIn = (fields: Form, zone: string): Filter => filterSchema(zone).parse(fields)
 
-export const deliveryFilter = (
-  projectId: string,
-  { status, webhook, message, event, answer, from, to }: Filter,
-): DeliveryFilter => ({
-  projectId,
-  ...(status && { status }),
-  ...(webhook !== undefined && { webhookId: webhook }),
-  ...(message !== undefined && { messageId: message }),
-  ...(event && { event }),
-  ...(answer && { lastAnswer: answer }),
-  ...(from !== undefined && { createdAfter: from }),
-  ...(to !== undefined && { createdBefore: to }),
-})
+export const deliveryFilter = ({
+  status,
+  webhook: webhookId,
+  message: messageId,
+  event,
+  answer: lastAnswer,
+  from: createdAfter,
+  to: createdBefore,
+}: Filter): Omit<DeliveryFilter, 'projectId'> =>
+  given({ status, webhookId, messageId, event, lastAnswer, createdAfter, createdBefore })
 
 export const listFilterIn = (fields: Form, zone: string): ListFilter => ({
   ...filterIn(fields, zone),

@@ -44,6 +44,12 @@ export function sessionIn(c: Context): string {
 /** Returns the project that the session shows. */
 export const projectIn = (c: PageRequest): string => c.get('apiKey').projectId
 
+/** The project that the session shows. A customer sees no deliveries of hooks. */
+export const shownTo = (c: PageRequest) => ({
+  projectId: projectIn(c),
+  ...(c.get('portal') && { withoutHooks: true }),
+})
+
 /** Tells whether the session has a permission for this call. */
 export const can = (c: PageRequest, call: CallName): boolean =>
   isPermitted(c.get('apiKey').permissions, call) && (isRead(call) || !c.get('portal')?.isReadOnly)
@@ -74,6 +80,6 @@ export const recoveryRef = (c: PageRequest) => ({
 
 /** Returns the delivery that the path names as `:id`. */
 export const deliveryRef = (c: PageRequest) => ({
-  projectId: projectIn(c),
+  ...shownTo(c),
   deliveryId: idIn(c.req.param('id')),
 })

@@ -8,7 +8,7 @@ import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { BASE } from '../options.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { instantOf, optional } from '../parts/filter.js'
-import { pageOf, projectIn } from '../parts/input.js'
+import { pageOf, shownTo } from '../parts/input.js'
 import { JsonView } from '../parts/json-view.js'
 import { show, showFound, showProblem } from '../parts/layout.js'
 import { Facts, FullTime, Status, WholeId } from '../parts/parts.js'
@@ -40,7 +40,7 @@ const filterSchema = (zone: string) =>
 function eventsPage(c: PageRequest, { service }: ConsoleDeps) {
   const { cursor, ...filter } = filterSchema(zoneOf(c)).parse(c.req.query())
   const found = service.events.list({
-    projectId: projectIn(c),
+    ...shownTo(c),
     limit: pageOf(c).limit,
     cursor,
     types: typesOf(filter.type, seenTypes(c)),
@@ -99,11 +99,10 @@ const COLUMNS: Columns<ListedEvent> = {
 }
 
 async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
-  const projectId = projectIn(c)
   const id = c.req.param('id') ?? ''
   const eventId = isStorableText(id) ? id : ''
   const found = async () => {
-    const story = await service.events.story({ projectId, eventId })
+    const story = await service.events.story({ ...shownTo(c), eventId })
     const seen = seenTypes(c)
     if (seen && !subscribesTo(seen, story.event.name)) return undefined
     const sent = story.receivers.deliveries.map(({ delivery }) => delivery)

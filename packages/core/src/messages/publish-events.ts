@@ -109,6 +109,8 @@ async function publish(
         return err(stored)
       case 'mismatch':
         return err(mismatch(ids, stored.ids, pathOf))
+      case 'agent_not_found':
+        return unknownAgents(stored.ids.map((id) => pathOf(ids.indexOf(id))))
       case 'too_many_deliveries':
         return invalid(
           'events',
@@ -142,16 +144,25 @@ async function problemOf(
   if (problem) return problem
   // A host's transaction reads on its own connection: the pool of the host can be used up.
   const stores = transaction ?? d.storage
-  const unknown: Record<string, Rule> = {}
+  const unknown: string[] = []
   for (const [at, { agentId }] of given.entries()) {
     if (agentId === undefined) continue
     const agent = await stores.agents.get(projectId, agentId)
     if (!agent.ok) return err(agent.error)
-    if (agent.value?.id !== agentId)
-      unknown[`${pathOf(at)}agentId`] = 'must be the id of an agent of this project'
+    if (agent.value?.id !== agentId) unknown.push(pathOf(at))
   }
-  return broken(unknown) ?? d.knownTypes.check(projectId, given, pathOf, stores.eventTypes)
+  if (unknown.length > 0) return unknownAgents(unknown)
+  return d.knownTypes.check(projectId, given, pathOf, stores.eventTypes)
 }
+
+const unknownAgents = (paths: readonly string[]) =>
+  err({
+    kind: 'invalid',
+    issues: paths.map((path) => ({
+      path: `${path}agentId`,
+      message: 'must be the id of an agent of this project',
+    })),
+  } satisfies Invalid)
 
 function sameIdRules(given: readonly NewEvent[], pathOf: (at: number) => string) {
   const places = new Map<string, number>()

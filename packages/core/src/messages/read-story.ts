@@ -13,7 +13,7 @@ export type ReadStoryInput = {
   readonly messageId: string
   /** False leaves out the receivers. Default: true. */
   readonly withReceivers?: boolean | undefined
-  /** True leaves out the errors of agents and the answers of receivers. Default: false. */
+  /** True leaves out the errors of agents, the answers of receivers, and hooks. Default: false. */
   readonly isForCustomer?: boolean | undefined
 }
 
@@ -46,7 +46,9 @@ export const readStory =
           ? yield* chain(messages.list(before, { limit: MOST_BEFORE, cursor: messageId }))
           : undefined
       const head = queue?.data.findLast(({ state }) => !isFinal(state))
-      const receivers = withReceivers ? yield* receiversOf(d, ref) : undefined
+      const receivers = withReceivers
+        ? yield* receiversOf(d, { ...ref, withoutHooks: isForCustomer })
+        : undefined
       const shown = { message, agent, runs, receivers }
       const story = storyOf({ ...shown, head, isForCustomer, now: d.clock.now() })
       return ok({ ...shown, story } satisfies MessageStory)

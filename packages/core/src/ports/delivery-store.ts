@@ -106,7 +106,7 @@ export interface DeliveryStore {
    * Lists deliveries, newest first. A page can have fewer rows than its limit, or none, and still
    * a `nextCursor`, because a store can limit the rows that it looks at.
    */
-  list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
+  list(filter: RedeliverFilter, page: PageOf): Stored<Page<WebhookDelivery>>
   /** Returns the newest deliveries of each message's events, at most `limit` per message. */
   ofMessages(query: DeliveriesOfMessages): Stored<MessageDelivery[]>
   /**
@@ -222,7 +222,7 @@ export type AttemptRecord = HeldDelivery & {
    * The receiver that `decideHealth` is about, as `receiverIdOf` says. One process's decisions for a
    * receiver apply in the order of its calls.
    */
-  readonly webhookId?: string
+  readonly receiverId?: string
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
   readonly outgoing?: Omit<Outgoing, 'claim'>
   /** Appended in the same commit, as the next one. */
@@ -279,6 +279,8 @@ export type DeliveryFilter = RecoverySettings & {
   /** The message or the session that caused the event. */
   readonly messageId?: string
   readonly sessionId?: string
+  /** True leaves out the deliveries of hooks. */
+  readonly withoutHooks?: boolean | undefined
 }
 
 export type DeliveriesOfMessages = {

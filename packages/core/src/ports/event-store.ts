@@ -106,8 +106,9 @@ export type Publication = {
 }
 
 /**
- * `published`: `events` were new, and are counted as `countOfPublish` says. `mismatch`: other events have these ids, or, without ids, another request had the key. `fits`: of
- * the events, so many make few enough deliveries.
+ * `published`: `events` were new, and are counted as `countOfPublish` says. `mismatch`: other events
+ * have these ids, or, without ids, another request had the key. `agent_not_found`: the agents of these
+ * new events do not exist. `fits`: of the events, so many make few enough deliveries.
  */
 export type PublishOutcome =
   | ({
@@ -117,7 +118,7 @@ export type PublishOutcome =
     } & ClaimedDeliveries)
   | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   | { readonly kind: 'replayed' | 'key_revoked' }
-  | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
+  | { readonly kind: 'mismatch' | 'agent_not_found'; readonly ids: readonly string[] }
   | { readonly kind: 'too_many_deliveries'; readonly fits: number }
 
 export type StoredEvent = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'>

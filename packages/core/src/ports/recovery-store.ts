@@ -38,7 +38,8 @@ export interface RecoveryStore {
    * Redelivers the next page, as `DeliveryStore.redeliver` does, of the running recovery whose last
    * page is the oldest. Stores the progress of `recoveryAfterPage` in the same commit, so no number
    * of processes, crashes and repeated calls does a page twice. From this commit on, the recovery
-   * counts the deliveries that are due again, and no older recovery does. Fails a recovery whose
+   * counts the deliveries that are due again, and no older recovery does. Leaves out the deliveries
+   * of hooks, which no customer of a portal sees. Fails a recovery whose
    * webhook is deleted. Returns the recovery after the page, or undefined if none is running here. A
    * recovery whose page another process does now is skipped.
    *

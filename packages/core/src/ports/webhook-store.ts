@@ -33,7 +33,10 @@ export interface WebhookStore {
   setHook(hook: HookOfMessage, agentId: string, limit: number): Stored<HookSet>
   /** Lists the hooks of a message, oldest first. No other list has them. */
   hooksOf(ref: MessageRef): Stored<HookOfMessage[]>
-  /** Deletes a hook as `delete` does. `MessageStore.sweep` then deletes its deliveries. */
+  /**
+   * Deletes a hook as `delete` does. `MessageStore.sweep` then deletes its deliveries, and its
+   * receiver if no other hook has it.
+   */
   deleteHook(ref: MessageRef, name: string): Stored<boolean>
   /** Reseals the secrets of webhooks and hooks that are not deleted, and changes nothing else. */
   reseal(step: ResealStep<Webhook>): Stored<ResealedRows>

@@ -92,7 +92,7 @@ export async function makeAttempt(
       token: lease.token,
       attempt,
       state,
-      ...((decideHealth || outgoing) && { receiverId: receiverIdOf(webhook) }),
+      receiverId: receiverIdOf(webhook),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
       ...counts,

@@ -7,25 +7,32 @@ import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
-import { getWebhook } from './manage-webhooks.js'
 import { chain, existing } from '../pacing/chain.js'
 
 export type DeliveryRef = {
   readonly projectId: string
   /** The id of the delivery, also the receiver's `X-Service-Delivery`. */
   readonly deliveryId: string
-}
+} & Pick<DeliveryFilter, 'withoutHooks'>
 type DeliveryCall = DeliveryRef & ByActor
 
-export const getDelivery =
-  (d: Reading) =>
-  ({ projectId, deliveryId }: DeliveryRef) =>
-    existing(d.storage.deliveries.get(projectId, deliveryId), 'delivery_not_found').map(
-      (found) => ({
-        ...found,
-        body: withoutInputUrl(found.body),
-      }),
+export const getDelivery = (d: Reading) => (ref: DeliveryRef) =>
+  safeTry(async function* () {
+    yield* requireShown(d, ref)
+    const { projectId, deliveryId } = ref
+    const found = yield* existing(
+      d.storage.deliveries.get(projectId, deliveryId),
+      'delivery_not_found',
     )
+    return ok({ ...found, body: withoutInputUrl(found.body) })
+  })
+
+const requireShown = (d: Reading, ref: DeliveryRef) =>
+  safeTry(async function* () {
+    if (!ref.withoutHooks) return ok(undefined)
+    const { data } = yield* chain(d.storage.deliveries.list(ref, { limit: 1 }))
+    return data.length > 0 ? ok(undefined) : fail('delivery_not_found')
+  })
 
 export type ListDeliveriesInput = DeliveryFilter & PageInput
 
@@ -38,27 +45,31 @@ export const redeliver = (d: Changing & Needs<'deliverySender'>) => (ref: Delive
   safeTry(async function* () {
     const { projectId, deliveryId } = ref
     const { delivery } = yield* getDelivery(d)(ref)
-    yield* getWebhook(d)({ projectId, webhookId: delivery.webhookId })
     const now = d.clock.now()
     if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
       return fail('delivery_busy')
     const audit = entryOf(d, ref, 'delivery.redelivered')
-    yield* chain(
+    const { matched } = yield* chain(
       d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit),
     )
+    if (matched === 0) return fail('webhook_not_found')
+    const redelivered = yield* getDelivery(d)(ref)
     d.deliverySender.wake()
-    return ok((yield* getDelivery(d)(ref)).delivery)
+    return ok(redelivered.delivery)
   })
 
 /** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =
-  (d: Changing & Needs<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) => {
-    const { projectId, deliveryId } = ref
-    const entry = entryOf(d, ref, 'delivery.cancelled')
-    return chain(
-      d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now(), entry, reason),
-    ).andThen((cancelled) => ended(d, cancelled))
-  }
+  (d: Changing & Needs<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) =>
+    requireShown(d, ref)
+      .andThen(() => {
+        const { projectId, deliveryId } = ref
+        const entry = entryOf(d, ref, 'delivery.cancelled')
+        return chain(
+          d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now(), entry, reason),
+        )
+      })
+      .andThen((cancelled) => ended(d, cancelled))
 
 const entryOf = (
   d: Changing,

@@ -7,6 +7,7 @@ import { withoutInputUrl } from '../domain/values/input-url.js'
 import { fail } from '../domain/values/fail.js'
 import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/webhooks/log-cursor.js'
 import type { Platform, Reading } from '../platform.js'
+import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { EventsAfter, ListedEvent, LoggedEvent } from '../ports/event-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
@@ -42,15 +43,16 @@ export const getEvent =
       body: withoutInputUrl(event.body),
     }))
 
-export type ListEventsInput = PageInput & {
-  readonly projectId: string
-  /** Names of events, and groups such as `order.*`. Absent: all events. */
-  readonly types?: readonly string[] | undefined
-  /** True leaves out the events of the service. */
-  readonly published?: boolean | undefined
-  readonly createdAfter?: Instant | undefined
-  readonly createdBefore?: Instant | undefined
-}
+export type ListEventsInput = PageInput &
+  Pick<DeliveryFilter, 'withoutHooks'> & {
+    readonly projectId: string
+    /** Names of events, and groups such as `order.*`. Absent: all events. */
+    readonly types?: readonly string[] | undefined
+    /** True leaves out the events of the service. */
+    readonly published?: boolean | undefined
+    readonly createdAfter?: Instant | undefined
+    readonly createdBefore?: Instant | undefined
+  }
 
 /** Events that a page reads at most. */
 const MOST_READ = 10_000
@@ -61,7 +63,7 @@ const isPlace = (cursor: string): boolean => /^[ps]\d{1,15}$/.test(cursor)
 /** Lists events, newest first. A page that has read many ends early, with `lookedBackTo`. */
 export const listEvents =
   (d: Reading) =>
-  ({ projectId, limit: most, cursor, ...filter }: ListEventsInput) =>
+  ({ projectId, limit: most, cursor, withoutHooks, ...filter }: ListEventsInput) =>
     ofPage(
       { limit: most, cursor },
       ({ limit, cursor: start }) =>
@@ -76,7 +78,7 @@ export const listEvents =
               if (!isListed(event, filter)) continue
               const last = data.at(-1)
               if (data.length === limit && last) return ok({ data, nextCursor: last.place })
-              data.push(event)
+              data.push(withoutHooks ? yield* withoutHooksOf(d, projectId, event) : event)
             }
             const last = part.at(-1)
             read += part.length
@@ -90,6 +92,15 @@ export const listEvents =
       isPlace,
     )
 
+/** The event, which has no delivery if all of its deliveries are of hooks. */
+const withoutHooksOf = (d: Reading, projectId: string, event: ListedEvent) =>
+  safeTry(async function* () {
+    if (!event.hasDeliveries) return ok(event)
+    const filter = { projectId, eventId: event.id, withoutHooks: true }
+    const { data } = yield* chain(d.storage.deliveries.list(filter, { limit: 1 }))
+    return ok({ ...event, hasDeliveries: data.length > 0 })
+  })
+
 const isListed = (
   { name, createdAt }: ListedEvent,
   {
@@ -97,7 +108,7 @@ const isListed = (
     published = false,
     createdAfter = -Infinity,
     createdBefore = Infinity,
-  }: Omit<ListEventsInput, 'projectId'>,
+  }: Omit<ListEventsInput, 'projectId' | 'withoutHooks'>,
 ): boolean =>
   (types === undefined || subscribesTo(types, name)) &&
   (!published || isPublished(name)) &&

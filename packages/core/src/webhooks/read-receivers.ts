@@ -10,7 +10,7 @@ import {
 import { given } from '../domain/values/given.js'
 import { chain } from '../pacing/chain.js'
 import type { Platform, Reading } from '../platform.js'
-import type { DeliveryDetail } from '../ports/delivery-store.js'
+import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
 import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
 import { isPublished } from '../domain/webhooks/event-name.js'
 import { seenEvent } from '../domain/webhooks/missed-event.js'
@@ -26,6 +26,8 @@ export type EventStory = {
   readonly receivers: Receivers
   readonly story: Story
 }
+
+export type EventStoryRef = EventRef & Pick<DeliveryFilter, 'withoutHooks'>
 
 /** A delivery with its webhook, and in words why the receiver does not have it. */
 export type DeliveryStory = {
@@ -45,13 +47,13 @@ export const readDeliveryStory = (d: Pick<Platform, 'clock' | 'storage'>) => (re
     return ok({ detail, webhook: receivers.webhooks[0], story } satisfies DeliveryStory)
   })
 
-export const readEventStory = (d: Needed) => (ref: EventRef) =>
+export const readEventStory = (d: Needed) => (ref: EventStoryRef) =>
   safeTry(async function* () {
-    const { projectId, eventId } = ref
+    const { projectId, eventId, withoutHooks } = ref
     const event = yield* getEvent(d)(ref)
     const { agentId, messageId } = isPublished(event.name) ? {} : seenEvent(event.name, event)
     const of = agentId !== undefined && messageId !== undefined ? { agentId, messageId } : undefined
-    const receivers = yield* receiversOf(d, { projectId, eventId, ...of })
+    const receivers = yield* receiversOf(d, { projectId, eventId, withoutHooks, ...of })
     const story = storyOfEvent({ event, receivers, now: d.clock.now() })
     return ok({ event, receivers, story } satisfies EventStory)
   })
@@ -62,7 +64,7 @@ const MOST_DELIVERIES = 5
 /** Deliveries whose attempts are read. */
 const MOST_DETAILS = 25
 
-type Cause = {
+type Cause = Pick<DeliveryFilter, 'withoutHooks'> & {
   readonly projectId: string
   readonly eventId?: string
   readonly agentId?: string
@@ -73,11 +75,15 @@ type Cause = {
  * Returns the deliveries of a message or an event, and all webhooks that could have one. Reads the
  * attempts of deliveries that were not accepted first.
  */
-export const receiversOf = (d: Needed, { projectId, eventId, agentId, messageId }: Cause) =>
+export const receiversOf = (
+  d: Needed,
+  { projectId, eventId, agentId, messageId, withoutHooks }: Cause,
+) =>
   safeTry(async function* () {
     const { deliveries, webhooks } = d.storage
     const limit = d.policy.limits.webhooksPerProject
-    const filter = { projectId, ...(eventId === undefined ? given({ messageId }) : { eventId }) }
+    const cause = eventId === undefined ? given({ messageId }) : { eventId }
+    const filter = { projectId, withoutHooks, ...cause }
     const { data } = yield* chain(deliveries.list(filter, { limit: MOST_DELIVERIES * limit }))
     const isThere = ({ state }: WebhookDelivery) => Number(state.kind === 'delivered')
     const first = data.toSorted((a, b) => isThere(a) - isThere(b)).slice(0, MOST_DETAILS)
@@ -88,7 +94,7 @@ export const receiversOf = (d: Needed, { projectId, eventId, agentId, messageId 
     const sent = data.map((delivery) => byId.get(delivery.id) ?? { delivery, attempts: [] })
     const all = yield* chain(webhooks.list(projectId, { limit }))
     const hooks =
-      agentId === undefined || messageId === undefined
+      withoutHooks || agentId === undefined || messageId === undefined
         ? []
         : yield* chain(webhooks.hooksOf({ projectId, agentId, messageId }))
     return readReceivers(d, projectId, [...hooks, ...all.data], sent)

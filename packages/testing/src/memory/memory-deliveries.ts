@@ -34,7 +34,6 @@ import {
   type ClaimedDelivery,
   type DeliveriesOfMessages,
   type DeliveryBacklog,
-  type DeliveryFilter,
   type DeliveryPurge,
   type DeliveryStore,
   type ErasedDeliveries,
@@ -168,7 +167,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return { delivery: row.delivery, body: row.body, attempts: row.attempts }
   }
 
-  list(filter: DeliveryFilter, page: PageOf): Page<WebhookDelivery> {
+  list(filter: RedeliverFilter, page: PageOf): Page<WebhookDelivery> {
     return newestFirst(this.#find(filter), page)
   }
 
@@ -380,6 +379,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return this.#rows()
       .filter((row) => matches(row, filter, this.#memory.events.get(keyOfDelivered(row.delivery))))
       .map(({ delivery }) => delivery)
+      .filter(({ webhookId }) => !filter.withoutHooks || !this.#webhook(webhookId)?.hook)
   }
 
   #webhook(webhookId: string): Webhook | undefined {

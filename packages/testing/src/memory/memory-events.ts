@@ -39,7 +39,7 @@ import { removeDelivery } from './memory-delivery-rows.js'
 import { advanceOrder } from './memory-order.js'
 import { takeFrom } from './memory-buckets.js'
 import { publish, receiversOf } from './memory-outbox.js'
-import { keyOfEvent, type Immediate, type Memory } from './memory.js'
+import { keyOfEvent, ofProject, type Immediate, type Memory } from './memory.js'
 
 /** Erases the events with their deliveries. Returns their number. */
 export function erasePublished(
@@ -81,6 +81,8 @@ export class MemoryEvents implements Immediate<EventStore> {
       asked: request,
       stored,
       deliveriesOf: (event) => receiversOf(this.#memory, event).length,
+      hasAgent: ({ agentId }) =>
+        agentId === undefined || !!ofProject(this.#memory.agents.get(agentId), projectId),
     })
     const now = outgoing.events[0]?.createdAt ?? 0
     const keepRequest = () => {

@@ -149,6 +149,14 @@ export function addHook({ webhooks }: Memory, hook: HookOfMessage): void {
   const receiver = sharedReceiver(hook)
   if (!webhooks.has(receiver.id)) webhooks.set(receiver.id, receiver)
   webhooks.set(hook.id, hook)
+  removeReceivers(webhooks)
+}
+
+/** Deletes the receivers without hooks. */
+function removeReceivers(webhooks: Memory['webhooks']): void {
+  const hooks = [...webhooks.values()].filter(isHook)
+  const used = new Set(hooks.filter(({ hook }) => hook.messageId !== '').map(receiverIdOf))
+  for (const { id, hook } of hooks) if (hook.messageId === '' && !used.has(id)) webhooks.delete(id)
 }
 
 /** The receiver of a webhook or hook. */
@@ -170,4 +178,5 @@ export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => bool
     for (const [id, { delivery }] of memory.deliveries)
       if (delivery.webhookId === webhook.id) removeDelivery(memory, id)
   }
+  removeReceivers(memory.webhooks)
 }

@@ -99,7 +99,7 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     const state = isTry ? triedState(this.#tries(row)) : row.task.state
     if (state.kind !== row.task.state.kind) return this.#save(row, { ...row.task, state }, now)
     const page = { limit, ...(cursor !== undefined && { cursor }) }
-    const found = { ...filter, projectId }
+    const found = { ...filter, projectId, withoutHooks: true }
     const recovered = this.#deliveries.redeliver(found, page, now, undefined, { id, isTry })
     const progress = recoveryAfterPage(row.task, recovered)
     return this.#save(row, { id, projectId, filter, createdAt, ...progress }, now)

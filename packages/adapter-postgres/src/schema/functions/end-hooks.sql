@@ -3,7 +3,7 @@
 create or replace function agent_messaging.end_hooks() returns trigger language plpgsql as $$
 begin
   update agent_messaging.webhooks
-  set url = '', secret = '', header_names = null, headers = null, receiver = null, is_deleted = true
+  set url = '', secret = '', header_names = null, headers = null, is_deleted = true
   where message_id = old.id;
   return null;
 end $$;

@@ -1,8 +1,9 @@
 -- Inserts the events of publications, which share no id and no request. The caller decided about the
 -- deliveries by the webhooks of the topics in these versions. If a webhook has changed, the only row
 -- is `changed`. A publication whose key is revoked, or that has a stored id or request, inserts
--- nothing, and has a row for each that was found. So has one that is too large, which the caller
--- looks up only. The last row has the deliveries that wait.
+-- nothing, and has a row for each that was found. So has one whose agent does not exist, and one that
+-- is too large, which the caller looks up only. The deletion of an agent waits for this commit. The
+-- last row has the deliveries that wait.
 create or replace function agent_messaging.publish_events(events jsonb, topics jsonb)
 returns table (place bigint, kind text, id text, fingerprint text, waiting text[])
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -29,10 +30,12 @@ begin
   for found in
     select g.place, case when k.id is null then 'revoked'
         when r.fingerprint is not null then 'same_request' when e.seq is not null then 'same_id'
-        else 'too_large' end as kind,
+        when g."agentId" is not null and n.id is null then 'no_agent' else 'too_large' end as kind,
       g.id, coalesce(r.fingerprint, e.fingerprint) as fingerprint
     from jsonb_to_recordset(events) as g (place bigint, "projectId" text, id text,
-        "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
+        "agentId" text, "apiKeyId" text, "askedKey" text, "isTooLarge" boolean)
+      left join lateral (select a.id from agent_messaging.agents a
+        where a.id = any(array[g."agentId"]) and a.project_id = g."projectId" for key share) n on true
       left join lateral (select a.id from agent_messaging.api_keys a
         where a.id = any(array[g."apiKeyId"]) and a.revoked_at is null
         union all select '' where g."apiKeyId" is null) k on true
@@ -42,6 +45,7 @@ begin
       left join lateral (select * from agent_messaging.events o
         where o.id = any(array[g.id]) and o.project_id = g."projectId" limit 1) e on true
     where k.id is null or r.fingerprint is not null or e.seq is not null or g."isTooLarge"
+      or g."agentId" is not null and n.id is null
   loop
     refused := refused || found.place;
     return query select found.place, found.kind, found.id, found.fingerprint, null::text[];

@@ -7,9 +7,9 @@
 -- batch has an order key, the last row has no place, but the ids of the deliveries that wait.
 --
 -- The caller decided about the deliveries by the webhooks of the topics in these versions, as
--- `subscribers` returns them, and by the hooks of the messages in their versions. If a webhook has
--- changed, the only row has place 0. If a hook has changed, the only row has place -1. Then nothing
--- is written.
+-- `subscribers` returns them, and by the hooks of the messages in their versions, with healthy
+-- receivers. If a webhook has changed, the only row has place 0. If a hook has changed, or such a
+-- receiver fails now, the only row has place -1. Then nothing is written.
 create or replace function agent_messaging.settle_runs(runs jsonb, topics jsonb)
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
@@ -23,12 +23,14 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable
 declare
   message_ids text[];
   hook_versions bigint[];
+  healthy_seqs bigint[];
   order_keys text[];
 begin
   perform agent_messaging.require_read_committed();
-  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0))
-    into message_ids, hook_versions
-    from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint);
+  select array_agg(r."messageId"), array_agg(coalesce(r."hookVersion", 0)), array_agg(r."healthySeq")
+    into message_ids, hook_versions, healthy_seqs
+    from jsonb_to_recordset(runs)
+      as r ("messageId" text, "hookVersion" bigint, "healthySeq" bigint);
   perform 1 from unnest(message_ids) as r (message_id)
       join agent_messaging.messages m on m.id = r.message_id
       join agent_messaging.sessions s on s.seq = m.session_seq
@@ -44,6 +46,10 @@ begin
     select 1 from agent_messaging.messages m
     where m.hook_version is not null and m.id = any(message_ids)
       and m.hook_version <> hook_versions[array_position(message_ids, m.id)])
+    or exists (
+      select 1 from agent_messaging.webhooks w
+      where w.seq = any(healthy_seqs)
+        and (w.consecutive_failures > 0 or w.circuit_until is not null))
   then -1 end;
   if place is not null then
     return next;

@@ -226,11 +226,12 @@ create index webhooks_project on webhooks (project_id) where is_deleted = 0 and 
 create index webhooks_deleted on webhooks (id) where is_deleted = 1;
 create index webhooks_ended on webhooks (seq) where is_deleted = 1 and message_id is not null;
 create index webhooks_message on webhooks (message_id) where message_id is not null;
+create index webhooks_receiver on webhooks (receiver) where receiver is not null;
 create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_until) where disabled_at is not null or circuit_until is not null;
 
 -- Hooks end with their message. The sweep then deletes their rows.
 create trigger messages_hooks after delete on messages when old.hook_version is not null begin
-  update webhooks set url = '', secret = '', header_names = null, headers = null, receiver = null, is_deleted = 1
+  update webhooks set url = '', secret = '', header_names = null, headers = null, is_deleted = 1
   where message_id = old.id;
 end;
 

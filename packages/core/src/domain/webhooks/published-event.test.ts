@@ -115,7 +115,13 @@ describe('a request to publish', () => {
   const named = publishedEvent(NEW, { ...born, fingerprint: 'f' })
   const plain = publishedEvent(NEW, { ...born, id: 'e-2' })
   const asked = { key: 'k', fingerprint: 'r' }
-  const NOTHING = { sameIds: [], asked: undefined, stored: undefined, deliveriesOf: () => 1 }
+  const NOTHING = {
+    sameIds: [],
+    asked: undefined,
+    stored: undefined,
+    deliveriesOf: () => 1,
+    hasAgent: () => true,
+  }
 
   it('is new', () => {
     const events = [named, plain]
@@ -136,6 +142,14 @@ describe('a request to publish', () => {
     const known = { ...NOTHING, asked }
     expect(decidePublish([named], { ...known, stored: 'r' })).toEqual({ kind: 'replayed' })
     expect(decidePublish([named], { ...known, stored: 'x' })).toEqual({ kind: 'mismatch', ids: [] })
+  })
+
+  it('is refused if the agent of a new event does not exist', () => {
+    const events = ['a', 'b', 'c'].map((id) => publishedEvent(NEW, { ...born, id }))
+    const sameIds = [{ id: 'b', fingerprint: null }]
+    const known = { ...NOTHING, sameIds, hasAgent: ({ id }: { id: string }) => id === 'a' }
+    expect(decidePublish(events, known)).toEqual({ kind: 'agent_not_found', ids: ['c'] })
+    expect(decidePublish(events.slice(0, 2), known)).toMatchObject({ kind: 'new' })
   })
 
   it('makes 2,000 deliveries at most, without those of events that are stored', () => {

@@ -152,7 +152,7 @@ export type SameId = { readonly id: string; readonly fingerprint: string | null 
  */
 export type DecidedPublish =
   | { readonly kind: 'replayed' }
-  | { readonly kind: 'mismatch'; readonly ids: readonly string[] }
+  | { readonly kind: 'mismatch' | 'agent_not_found'; readonly ids: readonly string[] }
   | { readonly kind: 'too_many_deliveries'; readonly fits: number }
   | { readonly kind: 'new'; readonly events: readonly WebhookEvent[] }
 
@@ -163,12 +163,14 @@ type Known = {
   /** The fingerprint of the stored request with the same key. */
   readonly stored: string | undefined
   readonly deliveriesOf: (event: WebhookEvent, at: number) => number
+  /** Returns false if the event names an agent that does not exist, or was deleted since the request. */
+  readonly hasAgent: (event: WebhookEvent) => boolean
 }
 
 /** Decides about a request. `fits`: so many of its first events make few enough deliveries. */
 export function decidePublish(
   events: readonly WebhookEvent[],
-  { sameIds, asked, stored: storedRequest, deliveriesOf }: Known,
+  { sameIds, asked, stored: storedRequest, deliveriesOf, hasAgent }: Known,
 ): DecidedPublish {
   if (storedRequest !== undefined)
     return storedRequest === asked?.fingerprint
@@ -181,12 +183,15 @@ export function decidePublish(
   )
   if (other.length > 0) return { kind: 'mismatch', ids: other.map(({ id }) => id) }
   if (known.length === events.length) return { kind: 'replayed' }
+  const fresh = events.filter(({ id }) => !stored.has(id))
+  const orphans = fresh.filter((event) => !hasAgent(event))
+  if (orphans.length > 0) return { kind: 'agent_not_found', ids: orphans.map(({ id }) => id) }
   if (events.length > 1) {
     const counts = events.map((event, at) => (stored.has(event.id) ? 0 : deliveriesOf(event, at)))
     const fits = eventsThatFit(counts)
     if (fits < events.length) return { kind: 'too_many_deliveries', fits }
   }
-  return { kind: 'new', events: events.filter(({ id }) => !stored.has(id)) }
+  return { kind: 'new', events: fresh }
 }
 
 /** Returns how many of the events fit, given the deliveries that each makes. */

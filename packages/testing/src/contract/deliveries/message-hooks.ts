@@ -1,7 +1,14 @@
 import { describe, expect } from 'vitest'
 import type { Agent, EventName, Message } from '@org/agent-messaging-core'
-import { receiverIdOf, type HookOfMessage, type Outgoing } from '@org/agent-messaging-core/storage'
-import { aHook, anEvent, newMessage, PROJECT_ID } from '../../builders.js'
+import {
+  isHook,
+  receiverIdOf,
+  type Circuit,
+  type ClaimedMessage,
+  type HookOfMessage,
+  type Outgoing,
+} from '@org/agent-messaging-core/storage'
+import { aHook, anEvent, aRecovery, newMessage, PROJECT_ID } from '../../builders.js'
 import { refused } from '../../fakes/fake-sender.js'
 import {
   CLAIM_ALL,
@@ -231,6 +238,37 @@ export function messageHooksSuite(it: StorageTest): void {
     expect(await webhooks.hooksOf(refTo(message))).toEqual([hook])
   })
 
+  it('have deliveries that a list can leave out, and that no recovery sends again', async ({
+    storage,
+    scene,
+  }) => {
+    const { run, hook, message } = await hooked(storage, scene)
+    const webhook = await scene.webhook()
+    await scene.answer(run, NOW, outgoingOf(scene, message))
+    const all = { projectId: PROJECT_ID }
+    const { data } = await storage.deliveries.list(all, { limit: 10 })
+    const idOf = (id: string) => data.find(({ webhookId }) => webhookId === id)?.id
+    const shown = async (filter: object) => {
+      const asked = { ...all, withoutHooks: true, ...filter }
+      const page = await storage.deliveries.list(asked, { limit: 10 })
+      return page.data.map(({ webhookId }) => webhookId)
+    }
+    for (const filter of [{}, { messageId: message.id }, { status: 'pending' }])
+      expect(await shown(filter)).toEqual([webhook.id])
+    expect(await shown({ webhookId: hook.id })).toEqual([])
+    expect(await shown({ deliveryId: idOf(hook.id) })).toEqual([])
+    expect(await shown({ deliveryId: idOf(webhook.id) })).toEqual([webhook.id])
+    for (const { id } of data) await storage.deliveries.cancel(PROJECT_ID, id, NOW)
+    const recovery = aRecovery({ filter: { status: 'cancelled', createdBefore: NOW + MINUTE } })
+    expect(await storage.recoveries.create(recovery, 10)).toBe('created')
+    const step = { limit: 10, now: NOW, nextDeliveryId: () => '' }
+    expect(await storage.recoveries.advance(step)).toMatchObject({ matched: 1, redelivered: 1 })
+    const single = { ...all, deliveryId: idOf(hook.id) ?? '' }
+    expect(await storage.deliveries.redeliver(single, { limit: 1 }, NOW)).toMatchObject({
+      count: 1,
+    })
+  })
+
   it('have a limit and one name each, and change by their id', async ({ storage, scene }) => {
     const message = await scene.send(await scene.agent())
     const ref = refTo(message)
@@ -379,6 +417,85 @@ export function messageHooksSuite(it: StorageTest): void {
       expect(await storage.deliveries.release(claims, until + 2)).toBe(1)
       // Another delivery has been due for longer now.
       expect(await claim(until + 2)).toHaveLength(2)
+    })
+
+    it('are not born claimed while their receiver fails, also right after their send', async ({
+      storage,
+      scene,
+    }) => {
+      const agent = await scene.agent()
+      const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+      const runs: ClaimedMessage[] = []
+      for (const sessionId of ['first', 'second']) {
+        const draft = newMessage(agent, { sessionId, claimUntil: NOW + LEASE_MS })
+        const hook = { ...sendHook(draft), url: receiverOf(sessionId) }
+        const accepted = await storage.messages.accept({ ...draft, hook })
+        if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+        runs.push(accepted.claimed)
+      }
+      const bornClaimed = async (run: ClaimedMessage | undefined) => {
+        if (!run) throw new Error('no run')
+        const settled = await scene.answer(
+          run,
+          NOW,
+          outgoingOf(scene, run.message, undefined, claim),
+        )
+        return settled.kind === 'recorded' ? settled.deliveries : []
+      }
+      const [first] = await bornClaimed(runs[0])
+      if (!first) throw new Error('the first delivery was not claimed')
+      const fail = (circuit: Circuit) =>
+        storage.deliveries.recordAttempt({
+          ...{ deliveryId: first.delivery.id, token: first.lease.token },
+          attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+          state: { kind: 'exhausted', exhaustedAt: NOW },
+          decideHealth: ({ health, updatedAt }) => ({
+            change: { health: { ...health, consecutiveFailures: 1, circuit }, updatedAt },
+          }),
+        })
+      await fail({ kind: 'open', until: NOW + MINUTE, trips: 1 })
+      expect(await bornClaimed(runs[1])).toEqual([])
+    })
+
+    it('have a receiver until the last of them is deleted', async ({ storage, scene }) => {
+      const { agent, hooks } = await manyHooks(storage, scene)
+      const open = async () => (await storage.deliveries.backlog(NOW)).openCircuits
+      const ofHook = ({ hook: { messageId } }: HookOfMessage) => ({
+        ...{ projectId: PROJECT_ID, agentId: agent.id, messageId },
+      })
+      const due = await storage.deliveries.claim({ ...CLAIM_ALL, ...terms, perWebhook: 1 })
+      const dead = due.find(({ webhook }) => isHook(webhook))
+      if (!dead) throw new Error('no delivery')
+      await storage.deliveries.recordAttempt({
+        ...{ deliveryId: dead.delivery.id, token: dead.lease.token },
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+        state: { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
+        decideHealth: ({ health, updatedAt }) => ({
+          change: {
+            health: { ...health, circuit: { kind: 'open', until: NOW + MINUTE, trips: 1 } },
+            updatedAt,
+          },
+        }),
+      })
+      const [moved, ...others] = hooks as [HookOfMessage, ...HookOfMessage[]]
+      for (const hook of others) {
+        await sweepAll(storage)
+        expect(await open()).toBe(1)
+        expect(await storage.webhooks.deleteHook(ofHook(hook), nameOf(hook))).toBe(true)
+      }
+      await sweepAll(storage)
+      expect(await open()).toBe(1)
+      // Its deliveries go with it to the other receiver, whose circuit is closed.
+      const elsewhere = { ...moved, url: 'https://live.example/' }
+      expect(await storage.webhooks.setHook(elsewhere, agent.id, MOST)).toBe('set')
+      expect(await open()).toBe(0)
+      const later = { now: NOW + 2 * MINUTE, until: NOW + 3 * MINUTE }
+      const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, ...later })
+      expect(
+        claimed.filter(({ webhook }) => isHook(webhook)).map(({ webhook }) => webhook),
+      ).toEqual([elsewhere])
+      expect(await storage.webhooks.setHook(moved, agent.id, MOST)).toBe('set')
+      expect(await storage.webhooks.hooksOf(ofHook(moved))).toEqual([moved])
     })
 
     it('have a receiver that no list shows', async ({ storage, scene }) => {

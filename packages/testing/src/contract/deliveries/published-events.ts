@@ -592,6 +592,31 @@ function removalSuite(it: StorageTest): void {
     expect(await deliveriesOf(storage)).toHaveLength(2)
   })
 
+  it('refuses an event whose agent was deleted since the request, and the events beside it', async ({
+    storage,
+    scene,
+  }) => {
+    const [agent, deleted] = [await scene.agent(), await scene.agent()]
+    const of = { agentId: deleted.id }
+    const before = publication([{ id: 'before', fingerprint: 'a', ...of }])
+    await storage.events.publish(before)
+    await storage.agents.delete(PROJECT_ID, deleted.id)
+    const given = [{ id: 'beside', agentId: agent.id }, { id: 'late', ...of }, { id: 'no agent' }]
+    const refused = { kind: 'agent_not_found', ids: ['late'] }
+    expect(await storage.events.publish(publication(given))).toEqual(refused)
+    expect(await storage.events.publish(publication(given.slice(1, 2)))).toEqual(refused)
+    const mixed = publication([{ id: 'before', fingerprint: 'a', ...of }, ...given])
+    expect(await storage.events.publish(mixed)).toEqual(refused)
+    expect(await storage.events.publish(before)).toEqual({ kind: 'replayed' })
+    const foreign = { id: 'foreign', agentId: agent.id, projectId: OTHER_PROJECT_ID }
+    expect(await storage.events.publish(publication([foreign]))).toEqual({
+      kind: 'agent_not_found',
+      ids: ['foreign'],
+    })
+    while ((await storage.messages.sweep({ limit: 10, now: NOW })) > 0);
+    expect(await logOf(storage)).toEqual([])
+  })
+
   it('remembers an id for its time, also if events are kept for less', async ({ storage }) => {
     const ofRequest = { request: { key: 'k', fingerprint: 'r' } }
     const publish = (id: string, fingerprint: string, more = {}) =>

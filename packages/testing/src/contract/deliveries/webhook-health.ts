@@ -123,7 +123,7 @@ export function webhookHealthSuite(it: StorageTest): void {
     const told = (await claimDue(storage)).map(({ delivery, lease }, n) => {
       const isFailure = n % 2 === 0
       return storage.deliveries.recordAttempt({
-        ...{ deliveryId: delivery.id, token: lease.token, webhookId },
+        ...{ deliveryId: delivery.id, token: lease.token, receiverId: webhookId },
         attempt: { startedAt: NOW, durationMs: 1, outcome: isFailure ? refused() : accepted() },
         state: isFailure
           ? { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 }

@@ -71,7 +71,7 @@ export function clockJumpSuite(it: StorageTest): void {
         decideHealth: ({ health, updatedAt }) => ({
           change: { health: { ...health, circuit }, updatedAt },
         }),
-        webhookId: webhook.id,
+        receiverId: webhook.id,
       })
       await storage.moveTimes(jump)
       const due = { ...CLAIM_ALL, until: jump.to + HOUR }

@@ -205,7 +205,7 @@ export function countsSuite(it: StorageTest): void {
         attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
         count: ofAgent({ attempts: 1, 'class:2xx': 1 }, { subject: 'webhook', id: 'w' }),
         endCount: ofAgent({ deliveries: 1 }, { subject: 'webhook', id: 'w', at: AT + STEP }),
-        ...(changesHealth && { decideHealth: () => undefined, webhookId: delivery.webhookId }),
+        ...(changesHealth && { decideHealth: () => undefined, receiverId: delivery.webhookId }),
       } as const
       await storage.deliveries.recordAttempt(record)
       expect((await storage.deliveries.recordAttempt(record)).kind).toBe('lease_lost')
