@@ -21,8 +21,8 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import type { Agent, AnswerStream, Message, Sent } from '@org/agent-messaging-core'
-import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Agent, AnswerStream, Json, Message, Sent } from '@org/agent-messaging-core'
+import { canonicalJson, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { mayCall, errorIn } from '@org/agent-messaging-core/host'
 import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 import {
@@ -30,13 +30,14 @@ import {
   newSession,
   revocationCheck,
   untilSettled,
+  type HttpError,
   type Requester,
   type Sender,
 } from '@org/agent-messaging-http-kit'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
 import { a2aError, confirmKey, interrupted, rethrow } from './errors.js'
-import { historyLengthOf, readInput, type Input } from './input.js'
+import { historyLengthOf, notTaken, readInput, type Input } from './input.js'
 import { readSoFar, type SoFar } from './partial-answer.js'
 import { configOf, hookOf } from './push-config.js'
 import { listTasks } from './list-tasks.js'
@@ -185,11 +186,12 @@ export class AgentHandler implements A2ARequestHandler {
 
   async #send(input: Input, waitMs: number): Promise<Message> {
     const { agent, sender } = this.#options
-    const { messageId, message, metadata, executionPrincipal, taskId } = input
+    const { messageId, message, parts, metadata, executionPrincipal, taskId } = input
     const key = sender.idempotencyKey ?? keyOf(agent, messageId)
     const problem = idempotencyKeyProblem(key)
     if (problem) throw a2aError(problem)
     if (taskId !== undefined) return this.#answer(taskId, input)
+    if (message === '') throw new RequestMalformedError('message.parts must have a text')
     const sending = this.#deps.service.messages.send({
       ...sender,
       agent: agent.id,
@@ -197,6 +199,7 @@ export class AgentHandler implements A2ARequestHandler {
         input.contextId ??
         newSession(this.#deps, { access: sender.access, kind: 'a2a' }, key, executionPrincipal),
       message,
+      parts: parts.map(({ part }) => part),
       metadata,
       executionPrincipal,
       hook: input.hook,
@@ -205,7 +208,7 @@ export class AgentHandler implements A2ARequestHandler {
     })
     const sent = await sending.catch((thrown) => {
       this.access.learn(errorIn(thrown))
-      return rethrow(thrown)
+      throw refusedPart(errorIn(thrown), input) ?? a2aError(errorIn(thrown))
     })
     return originalOf(sent, input)
   }
@@ -226,7 +229,7 @@ export class AgentHandler implements A2ARequestHandler {
       actor,
       access,
       inputId: question.id,
-      value: valueOf(question, given.message),
+      value: valueOf(question, given),
       ...(given.executionPrincipal !== undefined && {
         executionPrincipal: given.executionPrincipal,
       }),
@@ -313,9 +316,25 @@ function asksAnew(message: Message, knownInputId: string | undefined): boolean {
 const keyOf = (agent: Agent, messageId: string): string | undefined =>
   isUuid(messageId) ? `a2a-${agent.id}-${messageId.toLowerCase()}` : undefined
 
+/** Returns the error for the first part that core refused, in the words of A2A. */
+function refusedPart(error: HttpError, { parts }: Input): A2AError | undefined {
+  const [issue] = error.kind === 'invalid' ? error.issues : []
+  const [, place, field = ''] = /^parts\.(\d+)(.*)$/.exec(issue?.path ?? '') ?? []
+  const index = parts[Number(place)]?.index
+  if (!issue || index === undefined) return undefined
+  return field === ''
+    ? notTaken(index, issue.message)
+    : new RequestMalformedError(`message.parts[${index}]${field} ${issue.message}`)
+}
+
 /** Returns the message of the send. Throws if its id belongs to another message. */
-function originalOf({ message, attached }: Sent, { message: text }: Input): Message {
-  if (attached && message.message !== text)
+function originalOf({ message, attached }: Sent, { message: text, parts }: Input): Message {
+  const { inputParts = [] } = message
+  const isSame = () =>
+    message.message === text &&
+    canonicalJson([...inputParts] as Json[]) ===
+      canonicalJson(parts.map(({ part }) => part) as Json[])
+  if (attached && !isSame())
     throw new RequestMalformedError('message.messageId was already used with a different message')
   return message
 }

@@ -1,4 +1,4 @@
-import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
+import { RequestMalformedError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import type { Json, Message } from '@org/agent-messaging-core'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import { answerProblem } from '@org/agent-messaging-core/host'
@@ -10,7 +10,8 @@ import type { Input } from './input.js'
  * Returns the question that a message to the task answers. A repeated answer finds its question as
  * long as the task asks no other one.
  */
-export function questionFor(task: Message, { inputId, message }: Input): MessageInput {
+export function questionFor(task: Message, input: Input): MessageInput {
+  const { inputId } = input
   if (inputId !== undefined) {
     const named = task.inputs?.find(({ id }) => id === inputId)
     if (!named) throw a2aError({ kind: 'input_not_found' })
@@ -19,7 +20,7 @@ export function questionFor(task: Message, { inputId, message }: Input): Message
   const last = task.inputs?.at(-1)
   const open = openInput(task)
   if (open) return open
-  if (last?.answer && isEqual(last.answer.value, valueOf(last, message))) return last
+  if (last?.answer && isEqual(last.answer.value, valueOf(last, input))) return last
   throw new UnsupportedOperationError(
     isFinal(task.state)
       ? 'The task is final. Send the message without taskId to start a new task in its context'
@@ -29,8 +30,15 @@ export function questionFor(task: Message, { inputId, message }: Input): Message
 
 const isEqual = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** Returns the text, or the JSON value that it contains if the question does not take the text. */
-export function valueOf(question: MessageInput, text: string): Json {
+/**
+ * Returns the data, or the text, or the JSON value that the text contains if the question does not
+ * take the text.
+ */
+export function valueOf(question: MessageInput, { message: text, parts }: Input): Json {
+  const [first, second] = parts
+  if (first && (text !== '' || second || first.part.type !== 'data'))
+    throw new RequestMalformedError('an answer must have texts, or one part with data')
+  if (first?.part.type === 'data') return first.part.data
   if (answerProblem(question, text) === undefined) return text
   try {
     return parseJsonText(text)

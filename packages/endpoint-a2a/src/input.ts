@@ -1,12 +1,16 @@
 import { Role, type Part, type SendMessageRequest } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { JsonObject } from '@org/agent-messaging-core'
+import type { Json, JsonObject } from '@org/agent-messaging-core'
 import type { HookInput } from '@org/agent-messaging-core/host'
+import { isJsonObject, type InputPart } from '@org/agent-messaging-core/runtime'
 import { hookOf } from './push-config.js'
 import { MESSAGE_ID } from './task.js'
 
 export type Input = {
+  /** The text parts. Empty if there is none. */
   readonly message: string
+  /** The parts of files and data. */
+  readonly parts: readonly PlacedPart[]
   readonly messageId: string
   /** Absent: a new context. */
   readonly contextId: string | undefined
@@ -22,6 +26,9 @@ export type Input = {
   readonly waits: boolean
 }
 
+/** A part with its index in the message. */
+export type PlacedPart = { readonly part: InputPart; readonly index: number }
+
 /** Reads the request of a send. Throws if it asks for more than an agent can do. */
 export function readInput({ message, configuration, metadata }: SendMessageRequest): Input {
   if (!message) throw new RequestMalformedError('message is required')
@@ -31,7 +38,7 @@ export function readInput({ message, configuration, metadata }: SendMessageReque
   refuseOtherOutput(configuration?.acceptedOutputModes ?? [])
   const { executionPrincipal, inputId, ...rest } = { ...metadata, ...message.metadata }
   return {
-    message: textOf(message.parts),
+    ...partsOf(message.parts),
     messageId: message.messageId,
     contextId: message.contextId || undefined,
     taskId: message.taskId || undefined,
@@ -51,23 +58,41 @@ export function historyLengthOf(length: number | undefined): number | undefined 
   throw new RequestMalformedError('historyLength must be a whole number from 0')
 }
 
-function textOf(parts: readonly Part[]): string {
-  if (parts.length === 0) throw new RequestMalformedError('message.parts must not be empty')
-  const texts = parts.map(({ content, mediaType }, index) => {
-    if (content?.$case !== 'text')
-      throw new ContentTypeNotSupportedError(
-        `message.parts[${index}] has ${KINDS[content?.$case ?? 'none']}. An agent takes text only`,
-      )
-    if (mediaType !== '' && !mediaType.startsWith('text/'))
-      throw new ContentTypeNotSupportedError(
-        `message.parts[${index}].mediaType is ${mediaType}. An agent takes text only`,
-      )
-    return content.value
-  })
-  return texts.join('\n')
+function partsOf(given: readonly Part[]): Pick<Input, 'message' | 'parts'> {
+  if (given.length === 0) throw new RequestMalformedError('message.parts must not be empty')
+  const texts: string[] = []
+  const parts: PlacedPart[] = []
+  for (const [index, one] of given.entries()) {
+    const { content, mediaType } = one
+    if (content?.$case !== 'text') parts.push({ part: inputPartOf(one, index), index })
+    else if (mediaType === '' || mediaType.startsWith('text/')) texts.push(content.value)
+    else throw notTaken(index, `is a text of type ${mediaType}`)
+  }
+  return { message: texts.join('\n'), parts }
 }
 
-const KINDS = { raw: 'a file', url: 'the URL of a file', data: 'data', none: 'no content' }
+/** Core checks the fields. */
+function inputPartOf({ content, metadata, mediaType, filename }: Part, index: number): InputPart {
+  if (content?.$case === 'url')
+    return {
+      type: 'file',
+      url: content.value,
+      mediaType: mediaType || 'application/octet-stream',
+      ...(filename && { filename }),
+    }
+  if (content?.$case !== 'data')
+    throw notTaken(index, content ? 'is a file with bytes. Send its URL' : 'has no content')
+  const { name, id } = isJsonObject(metadata) ? metadata : {}
+  return {
+    type: 'data',
+    name: typeof name === 'string' ? name : 'data',
+    ...(typeof id === 'string' && { id }),
+    data: content.value as Json,
+  }
+}
+
+export const notTaken = (index: number, why: string) =>
+  new ContentTypeNotSupportedError(`message.parts[${index}] ${why}`)
 
 const TEXT_OUTPUTS: readonly string[] = ['text/plain', 'text', 'text/*', '*/*', '*']
 

@@ -2,6 +2,7 @@ import { Role, TaskState, type Artifact, type Message as A2aMessage } from '@a2a
 import type { Part, Task, TaskStatus } from '@a2a-js/sdk'
 import type { Json, Message } from '@org/agent-messaging-core'
 import { errorOf, changedAt, progressOf } from '@org/agent-messaging-core/host'
+import type { InputPart } from '@org/agent-messaging-core/runtime'
 import {
   openInput,
   toIso,
@@ -120,7 +121,7 @@ function sentBy(message: Message): A2aMessage {
     ...placeOf(message),
     messageId: typeof messageId === 'string' ? messageId : message.id,
     role: Role.ROLE_USER,
-    parts: [textPart(message.message)],
+    parts: [textPart(message.message), ...(message.inputParts ?? []).map(partOf)],
     metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
   }
 }
@@ -131,6 +132,21 @@ const placeOf = ({ id: taskId, sessionId: contextId }: Message) => ({
   extensions: [],
   referenceTaskIds: [],
 })
+
+function partOf(part: InputPart): Part {
+  if (part.type === 'file') {
+    const { url: value, mediaType, filename = '' } = part
+    return { content: { $case: 'url', value }, metadata: undefined, filename, mediaType }
+  }
+  const { name, id, data: value } = part
+  const metadata = { name, ...(id !== undefined && { id }) }
+  return {
+    content: { $case: 'data', value },
+    metadata,
+    filename: '',
+    mediaType: 'application/json',
+  }
+}
 
 const textPart = (value: string): Part => ({
   content: { $case: 'text', value },

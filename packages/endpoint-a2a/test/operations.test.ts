@@ -183,21 +183,15 @@ describe.each(BINDINGS)('the official client over %s', (binding) => {
     await expect(client.listTasks({ ...LIST_ALL, pageToken: 'x' })).rejects.toThrow('pageToken')
   })
 
-  it('is refused files and data, and nothing is stored', async () => {
+  it('is refused bytes and other outputs, and nothing is stored', async () => {
     const { clientOf, messagesOf } = await openScene()
     const client = await clientOf('echo', binding)
-    for (const content of [
-      { $case: 'raw', value: Buffer.from('a file') },
-      { $case: 'url', value: 'https://files.example/1' },
-      { $case: 'data', value: { a: 1 } },
-    ] as const) {
-      const request = asking('Look at this')
-      request.message?.parts.push(partOf(content))
-      await expect(client.sendMessage(request)).rejects.toMatchObject({
-        reason: 'CONTENT_TYPE_NOT_SUPPORTED',
-        message: expect.stringContaining('message.parts[1] has'),
-      })
-    }
+    const request = asking('Look at this')
+    request.message?.parts.push(partOf({ $case: 'raw', value: Buffer.from('a file') }))
+    await expect(client.sendMessage(request)).rejects.toMatchObject({
+      reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+      message: expect.stringContaining('message.parts[1] is a file with bytes'),
+    })
     const configuration = { acceptedOutputModes: ['image/png'] }
     await expect(client.sendMessage(asking('Hi', { configuration }))).rejects.toMatchObject({
       reason: 'CONTENT_TYPE_NOT_SUPPORTED',

@@ -16,8 +16,9 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
+import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
 import type { ChunkRelay } from '@org/agent-messaging-core/storage'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { onTestFinished } from 'vitest'
 import { createA2aEndpoint } from '../src/index.js'
 
@@ -47,7 +48,10 @@ export async function openScene(policy: Partial<Policy> = {}, ports: { relay?: C
     echo: ({ message }) => message,
     fail: () => Promise.reject(new Error('told to fail')),
   })
-  const service = createService({ ...platform, runtimes: [platform.runtime, functions] })
+  const accepts: AgentRuntime['accepts'] = ({ type }) =>
+    type === 'file' ? 'is too large' : undefined
+  const picky = fakeRuntime({ kind: 'picky', accepts })
+  const service = createService({ ...platform, runtimes: [platform.runtime, functions, picky] })
   await service.start()
   const projectOf = async (name: string) => (await service.projects.create({ name })).id
   const projectId = await projectOf('a project')

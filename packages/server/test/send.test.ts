@@ -8,6 +8,7 @@ import { until, createSandbox, type Program, type Sandbox } from './sandbox.js'
 const KEY = 'a-key-of-twenty-characters'
 const AGENTS = `export default {
   who: ({ executionPrincipal, sessionId, metadata }) => JSON.stringify({ executionPrincipal, sessionId, metadata }),
+  given: ({ parts, responseSchema }) => JSON.stringify({ parts, responseSchema }),
   fail: () => { throw new Error('out of order') },
   count: async function* () { yield 'one '; yield 'two' },
   slow: () => new Promise(() => undefined),
@@ -27,7 +28,7 @@ async function startIn(sandbox: Sandbox): Promise<Server> {
   const { url } = JSON.parse(await program.find(/^.*"msg":"listening"}$/m)) as { url: string }
   const env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  for (const handler of ['echo', 'who', 'fail', 'count', 'slow']) {
+  for (const handler of ['echo', 'who', 'given', 'fail', 'count', 'slow']) {
     const body = JSON.stringify({
       name: handler,
       runtime: { kind: 'function', handler },
@@ -56,6 +57,20 @@ describe('send', SLOWLY, () => {
       response: 'Hello',
       sessionId: expect.stringMatching(/^cli-/),
     })
+  })
+
+  it('sends parts and the schema of the answer', async () => {
+    const data = { type: 'data', name: 'order', data: { total: 7 } }
+    const file = { type: 'file', url: 'https://files.example/a.png', mediaType: 'image/png' }
+    const schema = { type: 'object', required: ['parts'] }
+    const [one, two, three] = [data, file, schema].map((value, at) =>
+      sandbox.write(`given-${at}.json`, JSON.stringify(value)),
+    )
+    const sent = `send given Hello --part ${one} --part ${two} --response-schema ${three}`
+    const { stdout } = await cli(sent, env)
+    expect(JSON.parse(stdout)).toEqual({ parts: [data, file], responseSchema: schema })
+    const { code, stderr } = await cli(`send echo Hello --response-schema ${three}`, env)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('RESPONSE_INVALID')])
   })
 
   it('sends the given principal, session and metadata', async () => {
