@@ -39,7 +39,7 @@ try {
   const driver = sizeOf(home, 'better-sqlite3', 'node-addon-api')
   atMost(4, 'MB', 'core', sizeOf(home, '@org/agent-messaging-core'))
   atMost(30, 'MB', 'node with HTTP, beside the SQLite driver', sizeOf(home, '.') - driver)
-  atMost(82, 'kB', 'a bundle of createService and functionRuntime', await bundledSize(home))
+  atMost(87, 'kB', 'a bundle of createService and functionRuntime', await bundledSize(home))
   writeFileSync(path.join(home, 'main.ts'), PROGRAM)
   checkTypes(home)
   assert.equal(run(home, process.execPath, ['main.ts']), PRINTED)
