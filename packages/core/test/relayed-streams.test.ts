@@ -2,7 +2,7 @@ import { createService, type AnswerStream } from '@org/agent-messaging-core'
 import type { AnswerParts, PartEvent } from '@org/agent-messaging-core/runtime'
 import type { ChunkRelay, RelayNote } from '@org/agent-messaging-core/storage'
 import { memoryChunkRelay } from '@org/agent-messaging-testing'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { runOf, scene } from './scene.js'
 
 /** A message that runs in one process, and another process on the same storage. */
@@ -21,8 +21,10 @@ async function elsewhere(loses: (note: RelayNote) => boolean = () => false) {
   const { id } = await fakes.post()
   await fakes.clock.advance(0)
   const open = async () => reading(await other.messages.stream({ ...fakes.ref, messageId: id }))
-  return { ...fakes, id, notes, open, run: runOf(fakes.runtime) }
+  return { ...fakes, other, id, notes, open, run: runOf(fakes.runtime) }
 }
+
+const data = (name: string, value: string) => ({ type: 'data', name, data: value }) as const
 
 function reading(stream: AnswerStream | undefined) {
   const texts: string[] = []
@@ -63,10 +65,10 @@ it('a reader at another process gets long parts whole, with lost pieces asked fo
   )
   const { texts, parts, ended, last } = await open()
   await clock.advance(0)
-  const data = (n: number) => ({ type: 'data', name: String(n), data: '😀'.repeat(3_000) }) as const
+  const long = (n: number) => data(String(n), '😀'.repeat(3_000))
   for (let n = 0; n < 10; n++) {
     run.emit(`text ${n}\uD83D`)
-    run.emit(data(n))
+    run.emit(long(n))
     run.emit('\uDE00')
     await clock.advance(0)
   }
@@ -74,9 +76,30 @@ it('a reader at another process gets long parts whole, with lost pieces asked fo
   runtime.answer(id, 'done')
   await clock.advance(5_000)
   await ended
-  expect(parts).toEqual(Array.from({ length: 10 }, (_, n) => data(n)))
+  expect(parts).toEqual(Array.from({ length: 10 }, (_, n) => long(n)))
   expect(texts.join('')).toMatch(/^text 0\uFFFD\uFFFDtext 1\uFFFD/)
   expect(last()?.parts).toEqual([...parts, { type: 'text', text: 'done' }])
+})
+
+it('a process that dies leaves no parts: the message has those of the run that answers', async () => {
+  const { open, run, runtime, id, clock, storage, other, service, ref } = await elsewhere()
+  await other.start()
+  const { parts, ended, last } = await open()
+  await clock.advance(0)
+  run.emit(data('dead', 'a'))
+  await clock.advance(0)
+  vi.spyOn(storage.messages, 'extendLeases').mockReturnValue(new Promise<never>(() => undefined))
+  await clock.until(() => runtime.requests.length === 2)
+  runtime.requests[1]?.emit(data('alive', 'b'))
+  run.emit(data('dead', 'late'))
+  await clock.advance(0)
+  runtime.answer(id, 'done')
+  await clock.advance(3_000)
+  await ended
+  expect(parts).toEqual([data('dead', 'a'), data('alive', 'b')])
+  const stored = [data('alive', 'b'), { type: 'text', text: 'done' }]
+  expect(last()?.parts).toEqual(stored)
+  expect((await service.messages.get({ ...ref, messageId: id })).parts?.parts).toEqual(stored)
 })
 
 it('no chunk travels without a reader at another process', async () => {
