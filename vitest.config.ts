@@ -37,6 +37,12 @@ const LONG = {
   'the contract again, on storages that contract-*.test.ts nearly cover': [
     'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
   ],
+  'each screen in a browser; the other files of this folder visit most of them': [
+    'packages/server/test/console/screens.test.ts',
+  ],
+  'a hundred streams over a kill; streams.test.ts and the contract of relays are short forms': [
+    'packages/server/test/e2e/streams-elsewhere.test.ts',
+  ],
   'updates and rollbacks under load; handover.test.ts is a short form': [
     'packages/server/test/e2e/rolling-update.test.ts',
   ],

@@ -1,20 +1,21 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The longest files, which take 10 to 20 seconds alone. They start first, because a long file at
+ * The longest files, which take 10 seconds or more alone. They start first, because a long file at
  * the end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
  * earlier runs.
  */
 const LONG = [
+  'benchmarks/bench',
+  'adapter-sqlite/test/contract-again',
+  'e2e/kill-campaign',
+  'console/screens',
   'console/conversations',
   'test/start',
-  'console/screens',
   'e2e/postgres-kills',
   'adapter-postgres/test/contract-deliveries',
   'src/acp-runtime',
   'e2e/copy',
-  'e2e/rolling-update',
-  'e2e/streams-elsewhere',
   'console/deliveries',
   'console/finding',
   'adapter-postgres/src/lease-keeper',

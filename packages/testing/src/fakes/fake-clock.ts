@@ -1,3 +1,4 @@
+import { nextTick } from 'node:process'
 import type { Instant } from '@org/agent-messaging-core'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import { toIso } from '@org/agent-messaging-core/storage'
@@ -31,9 +32,7 @@ export type FakeClock = Clock & {
 type Sleeper = { readonly dueAt: number; wake(): void }
 
 const DEFAULT_START = Date.UTC(2030, 0, 1)
-/** Turns of the promise queue without a use of the clock that count as rest. */
-const QUIET_TURNS = 200
-const MAX_ROUNDS_WITHOUT_REST = 1_000
+const MAX_USES_WITHOUT_REST = 100_000
 const MAX_WAKES_AT_ONE_INSTANT = 50_000
 
 export const fakeClock = (start: Instant = DEFAULT_START): FakeClock => new SteppedClock(start)
@@ -43,8 +42,10 @@ class SteppedClock implements FakeClock {
   /** Milliseconds since the start, without changes of the time of day. */
   #elapsed = 0
   #startedAt: Instant
+  /** Uses since the code rested. */
   #uses = 0
   #isAdvancing = false
+  #refuse = (_: Error): void => undefined
 
   constructor(start: Instant) {
     this.#startedAt = start
@@ -55,17 +56,17 @@ class SteppedClock implements FakeClock {
   }
 
   readonly now = (): Instant => {
-    this.#uses++
+    this.#use()
     return this.#startedAt + this.#elapsed
   }
 
   readonly elapsed = (): number => {
-    this.#uses++
+    this.#use()
     return this.#elapsed
   }
 
   readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
-    this.#uses++
+    this.#use()
     if (Number.isNaN(ms)) throw new RangeError('fake clock: sleep(NaN)')
     if (signal?.aborted) return Promise.resolve()
     return new Promise((resolve) => {
@@ -112,14 +113,20 @@ class SteppedClock implements FakeClock {
     this.#startedAt = now - this.#elapsed
   }
 
-  /** Lets promise chains run until no code has used the clock for a while. */
+  #use(): void {
+    if (++this.#uses === MAX_USES_WITHOUT_REST)
+      this.#refuse(new Error('fake clock: the code keeps asking for the time without a sleep'))
+  }
+
+  /** Lets promise chains run to their ends: Node's next tick comes after the last of them. */
   async #settle(): Promise<void> {
     let seen = -1
-    for (let rounds = 0; seen !== this.#uses; rounds++) {
-      if (rounds > MAX_ROUNDS_WITHOUT_REST)
-        throw new Error('fake clock: the code keeps asking for the time without a sleep')
+    for (this.#uses = 0; seen !== this.#uses;) {
       seen = this.#uses
-      for (let turn = 0; turn < QUIET_TURNS; turn++) await Promise.resolve()
+      await new Promise<void>((resolve, reject) => {
+        this.#refuse = reject
+        nextTick(resolve)
+      })
     }
   }
 
