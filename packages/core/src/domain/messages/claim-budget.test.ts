@@ -47,6 +47,13 @@ it('a claim names the webhooks that got as many deliveries as they have room for
   expect(budget.filled).toEqual(['a'])
 })
 
+it('a claim names the projects that got as many deliveries as one project can', () => {
+  const budget = new ClaimBudget({ ...NO_LIMITS, perProject: 1 })
+  budget.take(webhook, due(1), [])
+  budget.take({ ...webhook, id: 'other', projectId: 'q' }, [], [])
+  expect(budget.spentProjects).toEqual(['p'])
+})
+
 it('a claim shares its limits between webhooks and projects', () => {
   const budget = new ClaimBudget({ limit: 5, retries: 3, perWebhook: 2, perProject: 3, rooms })
   const other = { ...webhook, projectId: 'q' }

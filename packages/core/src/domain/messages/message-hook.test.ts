@@ -1,7 +1,8 @@
 import { aHook, aWebhook } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
+import type { WebhookEvent } from '../webhooks/event.js'
 import { receiverIdOf } from '../webhooks/webhook.js'
-import { decideHook, sharedReceiver } from './message-hook.js'
+import { decideHook, hookGets, sharedReceiver } from './message-hook.js'
 
 it('hooks of one project and origin share a receiver, which keeps no URL and no secret', () => {
   const message = { id: 'm', projectId: 'p' }
@@ -26,4 +27,10 @@ it('a hook that was deleted meanwhile is not set again', () => {
   expect(decideHook([stored], hook, 1)).toBe('update')
   expect(decideHook([{ ...stored, isDeleted: true }], hook, 1)).toBe('name_taken')
   expect(decideHook([], hook, 1)).toBe('insert')
+})
+
+it('a hook gets the events of its names, and no others', () => {
+  const hook = aHook({ id: 'm', projectId: 'p' }, { events: ['message.failed'] })
+  const names = ['message.failed', 'message.responded'] as const
+  expect(names.map((name) => hookGets(hook, { name } as WebhookEvent))).toEqual([true, false])
 })

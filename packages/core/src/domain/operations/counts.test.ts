@@ -166,6 +166,15 @@ it.each([
   expect(timeWithin(share, byTime)).toBe(end)
 })
 
+it('the sums of two projects, which have no id of their own, stay apart', () => {
+  const count = { subject: 'project', id: '', at: 0, counts: { messages: 1 } } as const
+  const sums = sumOfCounts(['p', 'q', 'p'].map((projectId) => ({ ...count, projectId })))
+  expect(sums.map(({ projectId, counts }) => [projectId, counts.messages])).toEqual([
+    ['p', 2],
+    ['q', 1],
+  ])
+})
+
 it('a sum has no count of 0', () => {
   expect(addCounts({ messages: 1 }, { messages: 2, runs: 0 })).toEqual({ messages: 3 })
 })
