@@ -5,7 +5,6 @@ import type { EarlierReads } from './earlier-reads.js'
 import type { ProjectLimits } from './project-limits.js'
 import type { RunContext } from './runs/run-context.js'
 import type { Platform } from '../platform.js'
-import type { KnownTypes } from '../webhooks/known-types.js'
 import type { RecoveryRunner } from '../webhooks/recovery-runner.js'
 import type { WaitingRoom } from './waiting-room.js'
 
@@ -17,7 +16,6 @@ type Parts = Pick<RunContext, 'deliverySender' | 'answerStreams'> & {
   readonly earlierReads: EarlierReads
   readonly projectLimits: ProjectLimits
   readonly recoveryRunner: RecoveryRunner
-  readonly knownTypes: KnownTypes
   /** Sends before the storage. Commits of answers never wait in it. */
   readonly sendQueue: TurnQueue
 }

@@ -40,7 +40,7 @@ export type Messages = ReturnType<typeof createMessages>
  */
 export function createMessages(
   platform: Platform,
-  { deliverySender, recoveryRunner, knownTypes }: Webhooks,
+  { deliverySender, recoveryRunner }: Webhooks,
 ) {
   const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
@@ -54,7 +54,6 @@ export function createMessages(
     ...platform,
     deliverySender,
     recoveryRunner,
-    knownTypes,
     answerStreams,
     dispatcher,
     waitingRoom,

@@ -18,6 +18,7 @@ import type { Platform } from '../platform.js'
 import type { Publication, PublishOutcome } from '../ports/event-store.js'
 import type { HostTransaction, PublishStore } from '../ports/storage.js'
 import type { Caller, Unavailable } from '../ports/stored.js'
+import { checkTypes } from '../webhooks/check-types.js'
 import type { Admission } from '../webhooks/delivery-sender.js'
 import type { Needs } from './context.js'
 import { keyRule } from './draft-message.js'
@@ -66,7 +67,7 @@ type Publishing = Pick<
   Platform,
   'clock' | 'crypto' | 'ids' | 'policy' | 'publicUrl' | 'storage' | 'tracing'
 > &
-  Needs<'deliverySender' | 'eventNews' | 'knownTypes' | 'projectLimits' | 'sendQueue' | 'telemetry'>
+  Needs<'deliverySender' | 'eventNews' | 'projectLimits' | 'sendQueue' | 'telemetry'>
 
 export const publishEvent =
   (d: Publishing) =>
@@ -152,7 +153,7 @@ async function problemOf(
     if (agent.value?.id !== agentId) unknown.push(pathOf(at))
   }
   if (unknown.length > 0) return unknownAgents(unknown)
-  return d.knownTypes.check(projectId, given, pathOf, stores.eventTypes)
+  return checkTypes(d, projectId, given, pathOf, stores)
 }
 
 const unknownAgents = (paths: readonly string[]) =>
@@ -239,7 +240,6 @@ function publicationOf(
   { trace, claim }: Cause,
 ) {
   const now = d.clock.now()
-  const serviceUrl = d.publicUrl?.()
   const request = key === undefined ? undefined : { key, fingerprint: fingerprintOf(d, given) }
   const events = given.map((event, at) => {
     const { id = request ? idOfPlace(d, [projectId, request, at]) : d.ids.next() } = event
@@ -250,7 +250,7 @@ function publicationOf(
         projectId,
         now,
         fingerprint,
-        ...(serviceUrl !== undefined && { serviceUrl }),
+        serviceUrl: d.publicUrl?.(),
       }),
       ...(trace && { trace }),
     }

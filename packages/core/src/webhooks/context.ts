@@ -1,7 +1,6 @@
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import type { RecoveryRunner } from './recovery-runner.js'
-import type { KnownTypes } from './known-types.js'
 import type { DeliverySender } from './delivery-sender.js'
 
 /** What works behind the calls of webhooks. */
@@ -9,7 +8,6 @@ type Parts = {
   readonly recoveryRunner: RecoveryRunner
   readonly maintenance: Maintenance
   readonly deliverySender: DeliverySender
-  readonly knownTypes: KnownTypes
 }
 
 /** The ports and parts that a use case names. */

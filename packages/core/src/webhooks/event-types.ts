@@ -14,9 +14,8 @@ import {
   type EventType,
   type EventTypeSettings,
 } from '../domain/webhooks/event-type.js'
-import type { Needs } from './context.js'
 import { chain, existing } from '../pacing/chain.js'
-import type { Changing, Reading } from '../platform.js'
+import type { Changing, Platform, Reading } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 
 /** Without a project: a type of the installation, which all projects have. */
@@ -34,10 +33,8 @@ const entryOf = (
   change: Pick<AuditEntry, 'action' | 'fields'>,
 ) => auditEntry(d, { projectId, actor, targetId: name, ...change })
 
-type ChangingTypes = Changing & Needs<'policy' | 'knownTypes'>
-
 export const putEventType =
-  (d: ChangingTypes) =>
+  (d: Changing & Pick<Platform, 'policy'>) =>
   ({ projectId, name, actor, ...given }: PutEventTypeInput) =>
     safeTry(async function* () {
       const rules = { name: eventTypeRule(name), ...rulesOf(eventTypeSettings, given) }
@@ -62,17 +59,16 @@ export const putEventType =
           entryOf(d, { projectId, name, actor }, entry),
         ),
       )
-      d.knownTypes.forget()
       if (put === 'name_taken') return fail('event_type_taken')
       if (put === 'limit_reached') return fail('too_many_event_types')
       return put === 'project_not_found' ? fail(put) : ok(put)
     })
 
-export const deleteEventType = (d: ChangingTypes) => (ref: EventTypeRef & ByActor) => {
+export const deleteEventType = (d: Changing) => (ref: EventTypeRef & ByActor) => {
   const audit = entryOf(d, ref, { action: 'event_type.deleted' })
   const { projectId, name } = ref
   return existing(d.storage.eventTypes.delete(projectId, name, audit), 'event_type_not_found').map(
-    () => d.knownTypes.forget(),
+    () => undefined,
   )
 }
 

@@ -5,7 +5,6 @@ import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
 import { EventListeners } from './event-listeners.js'
 import { deleteEventType, getEventType, listEventTypes, putEventType } from './event-types.js'
-import { KnownTypes } from './known-types.js'
 import { EventReaders } from './event-readers.js'
 import { cancelDelivery, getDelivery, listDeliveries, redeliver } from './manage-deliveries.js'
 import {
@@ -34,15 +33,13 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const { shared } = platform
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
-  const knownTypes = new KnownTypes(platform)
-  const context = { ...platform, maintenance, deliverySender, recoveryRunner, knownTypes }
+  const context = { ...platform, maintenance, deliverySender, recoveryRunner }
   const eventReaders = new EventReaders(platform)
   const read = readEvents({ ...platform, eventReaders })
   const eventListeners = new EventListeners(platform, read)
   return {
     deliverySender,
     eventReaders,
-    knownTypes,
     eventListeners,
     events: {
       read,

@@ -1,5 +1,6 @@
 import { MAX_END_USER_ID } from '../access/principal.js'
 import { metadataRule } from '../messages/metadata-rule.js'
+import { given } from '../values/given.js'
 import { isUuid, textRule, type Rule } from '../values/input-rules.js'
 import type { Instant } from '../values/instant.js'
 import { canonicalJson, isJsonObject, jsonProblem, type JsonObject } from '../values/json.js'
@@ -102,17 +103,11 @@ export const contentOf = ({
   sessionId,
   metadata,
 }: NewEvent): string =>
-  canonicalJson({
-    type,
-    data,
-    ...(endUserId !== undefined && { endUserId }),
-    ...(agentId !== undefined && { agentId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(metadata && { metadata }),
-  })
+  canonicalJson({ type, data, ...given({ endUserId, agentId, sessionId, metadata }) } as JsonObject)
 
-type BornEvent = Pick<WebhookEvent, 'id' | 'projectId' | 'serviceUrl'> & {
+type BornEvent = Pick<WebhookEvent, 'id' | 'projectId'> & {
   readonly now: Instant
+  readonly serviceUrl?: string | undefined
   readonly fingerprint?: string | undefined
 }
 
@@ -121,11 +116,7 @@ export function publishedEvent(
   { type, data, endUserId, agentId, sessionId, metadata }: NewEvent,
   { id, projectId, now, fingerprint, serviceUrl }: BornEvent,
 ): WebhookEvent {
-  const added = {
-    ...(agentId !== undefined && { agentId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(metadata && { metadata }),
-  }
+  const added = given({ agentId, sessionId, metadata })
   const whole = { ...data, ...added, ...(metadata && echoOf(metadata)) }
   return {
     id,
@@ -135,11 +126,8 @@ export function publishedEvent(
     createdAt: now,
     data: whole,
     ...added,
-    ...(serviceUrl !== undefined && { serviceUrl }),
-    published: {
-      ...(fingerprint !== undefined && { fingerprint }),
-      ...(endUserId !== undefined && { endUserId }),
-    },
+    ...given({ serviceUrl }),
+    published: given({ fingerprint, endUserId }),
   }
 }
 
