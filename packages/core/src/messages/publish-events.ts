@@ -267,16 +267,10 @@ const fingerprintOf = ({ crypto }: Pick<Platform, 'crypto'>, given: readonly New
   crypto.sha256(JSON.stringify(given.map((event) => [event.id, contentOf(event)])))
 
 /** A repeated request gives its events the same ids. Another request has other ids. */
-function idOfPlace({ crypto }: Pick<Platform, 'crypto'>, place: readonly unknown[]): string {
-  const hex = crypto.sha256(JSON.stringify(place))
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-')
-}
+const idOfPlace = ({ crypto }: Pick<Platform, 'crypto'>, place: readonly unknown[]): string =>
+  crypto
+    .sha256(JSON.stringify(place))
+    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
 
 function mismatch(
   ids: readonly string[],
