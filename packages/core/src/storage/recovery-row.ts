@@ -21,20 +21,6 @@ export type CountedRecoveryRow = RecoveryRow &
     readonly triedAttempt: number | null
   }
 
-export const RECOVERY_COLUMNS = [
-  'id',
-  'projectId',
-  'filter',
-  'state',
-  'failure',
-  'matched',
-  'redelivered',
-  'pageCursor',
-  'lastPageAt',
-  'finishedAt',
-  'createdAt',
-] as const satisfies readonly (keyof RecoveryRow)[]
-
 /** The columns that a page or a cancellation writes. */
 export const RECOVERY_UPDATE = [
   'state',
@@ -44,6 +30,14 @@ export const RECOVERY_UPDATE = [
   'pageCursor',
   'lastPageAt',
   'finishedAt',
+] as const satisfies readonly (keyof RecoveryRow)[]
+
+export const RECOVERY_COLUMNS = [
+  'id',
+  'projectId',
+  'filter',
+  ...RECOVERY_UPDATE,
+  'createdAt',
 ] as const satisfies readonly (keyof RecoveryRow)[]
 
 export const toRecoveryTask = (row: Omit<RecoveryRow, 'seq'>): RecoveryTask => ({
