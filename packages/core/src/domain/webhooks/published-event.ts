@@ -103,7 +103,7 @@ export const contentOf = ({
   sessionId,
   metadata,
 }: NewEvent): string =>
-  canonicalJson({ type, data, ...given({ endUserId, agentId, sessionId, metadata }) } as JsonObject)
+  canonicalJson({ type, data, ...given({ endUserId, agentId, sessionId, metadata }) })
 
 type BornEvent = Pick<WebhookEvent, 'id' | 'projectId'> & {
   readonly now: Instant
