@@ -1,4 +1,3 @@
-import { nextTick } from 'node:process'
 import type { Instant } from '@org/agent-messaging-core'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import { toIso } from '@org/agent-messaging-core/storage'
@@ -125,7 +124,8 @@ class SteppedClock implements FakeClock {
       seen = this.#uses
       await new Promise<void>((resolve, reject) => {
         this.#refuse = reject
-        nextTick(resolve)
+        // oxlint-disable-next-line no-restricted-globals -- vitest runs on Node, and no promise comes last
+        process.nextTick(resolve)
       })
     }
   }
