@@ -109,7 +109,12 @@ describe('the parts of a message', () => {
     const wrong = [{ type: 'file', url: 'data:,a', mediaType: 'a/b' }] as const
     expect(await refusalOf(send('hello', { parts: wrong }))).toEqual({
       kind: 'invalid',
-      issues: [{ path: 'parts.0.url', message: 'must be an https: or http: URL' }],
+      issues: [
+        {
+          path: 'parts.0.url',
+          message: 'must be an http: or https: URL of at most 8192 characters',
+        },
+      ],
     })
   })
 })

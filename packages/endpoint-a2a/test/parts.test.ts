@@ -69,7 +69,7 @@ describe.each(BINDINGS)('the parts of a message over %s', (binding) => {
     [[{ ...none, content: undefined }], 'message.parts[1] has no content'],
     [
       [{ ...file, content: { $case: 'url', value: 'data:,a' } }],
-      'message.parts[1].url must be an https: or http: URL',
+      'message.parts[1].url must be an http: or https: URL of at most 8192 characters',
     ],
     [Array.from({ length: 21 }, () => data), 'parts must be a list of at most 20 parts'],
   ] as const)('%# are refused before anything is stored', async (parts, message) => {

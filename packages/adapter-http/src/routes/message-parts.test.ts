@@ -57,7 +57,7 @@ describe('the parts of a message', () => {
     [
       { parts: [{ ...parts[0], url: 'javascript:alert(1)' }] },
       'parts.0.url',
-      'must be an https: or http: URL',
+      'must be an http: or https: URL of at most 8192 characters',
     ],
     [{ parts: [parts[0], { type: 'image' }] }, 'parts.1.type', 'must be one of: data, file'],
     [{ responseSchema: [] }, 'responseSchema', 'must be an object'],

@@ -1,8 +1,8 @@
 import type { Rule } from '../values/input-rules.js'
-import { isJsonObject, isStorableText, jsonProblem, type Json } from '../values/json.js'
+import { isJsonObject, jsonProblem, type Json } from '../values/json.js'
 import { unknownFields } from '../values/nearest-name.js'
 import { newRulesOf, type Settings, type SettingsOf } from '../values/setting.js'
-import { isUrl } from './schema-value-checks.js'
+import { FILE_URL, isFileUrl } from './part.js'
 
 /** A part of a message beside its text. */
 export type InputPart = InputData | InputFile
@@ -30,7 +30,6 @@ export const MAX_INPUT_PARTS = 20
 /** Of all parts of a message as JSON. */
 const MAX_INPUT_PARTS_LENGTH = 64 * 1024
 const MAX_DATA_DEPTH = 16
-const MAX_URL_LENGTH = 8 * 1024
 
 const data = {
   name: { type: 'string', maxLength: 100, required: true, description: 'What the data is.' },
@@ -68,11 +67,7 @@ function dataRule(value: unknown): Rule {
 }
 
 function urlRule(url: unknown): Rule {
-  if (typeof url === 'string' && url.length > MAX_URL_LENGTH)
-    return `must have at most ${MAX_URL_LENGTH} characters`
-  const fits =
-    typeof url === 'string' && /^https?:\/\//i.test(url) && isStorableText(url) && isUrl(url)
-  return fits ? undefined : 'must be an https: or http: URL'
+  return isFileUrl(url) ? undefined : `must be ${FILE_URL}`
 }
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:;[\x20-\x7e]{0,127})?$/

@@ -1,4 +1,5 @@
 import { isJsonObject, isStorableText, jsonProblem, type Json } from '../values/json.js'
+import { isUrl } from './schema-value-checks.js'
 
 /** A piece of an answer that is more than text. A run emits such events beside text. */
 export type PartEvent =
@@ -78,6 +79,7 @@ export const PART_LIMITS = { parts: 1_000, partLength: 64 * 1024, totalLength: 1
 /** The bound of ids, names and titles. */
 const MAX_NAME_LENGTH = 1_024
 const MAX_URL_LENGTH = 8 * 1024
+export const FILE_URL = `an http: or https: URL of at most ${MAX_URL_LENGTH} characters`
 const MAX_DEPTH = 64
 
 /** Returns the reason why a value does not fit. */
@@ -96,15 +98,14 @@ const delta: Rule = (value) => {
 }
 const text: Rule = (value) => delta(value) ?? jsonProblem(value, 0)
 const json: Rule = (value) => jsonProblem(value, MAX_DEPTH)
-/** Other schemes can run code, or contain the file itself. */
-const url: Rule = (value) =>
+/** True for the URL of a file. Other schemes can run code, or contain the file itself. */
+export const isFileUrl = (value: unknown): boolean =>
   typeof value === 'string' &&
   value.length <= MAX_URL_LENGTH &&
   isStorableText(value) &&
   /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) &&
-  URL.canParse(value)
-    ? undefined
-    : `is not an http: or https: URL of at most ${MAX_URL_LENGTH} characters`
+  isUrl(value)
+const url: Rule = (value) => (isFileUrl(value) ? undefined : `is not ${FILE_URL}`)
 const size: Rule = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : 'is not a count of bytes'
 const flag: Rule = (value) => (typeof value === 'boolean' ? undefined : 'is not true or false')
