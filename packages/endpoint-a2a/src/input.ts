@@ -27,7 +27,7 @@ export type Input = {
 }
 
 /** A part with its index in the message. */
-export type PlacedPart = { readonly part: InputPart; readonly index: number }
+type PlacedPart = { readonly part: InputPart; readonly index: number }
 
 /** Reads the request of a send. Throws if it asks for more than an agent can do. */
 export function readInput({ message, configuration, metadata }: SendMessageRequest): Input {
