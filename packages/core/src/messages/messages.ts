@@ -38,10 +38,7 @@ export type Messages = ReturnType<typeof createMessages>
 /**
  * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
  */
-export function createMessages(
-  platform: Platform,
-  { deliverySender, recoveryRunner }: Webhooks,
-) {
+export function createMessages(platform: Platform, { deliverySender, recoveryRunner }: Webhooks) {
   const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
   const waits = new ProjectCounts()
