@@ -11,9 +11,7 @@ const TABLE = /(?<=<!-- figures -->\n)[\s\S]*(?=<!-- \/figures -->)/
 const ASKED = {
   send: 'Answered messages, 50 callers, SQLite',
   'send-postgres': 'Answered messages, 50 callers, PostgreSQL',
-  publish: 'Published events with one webhook, 50 callers, SQLite',
   'publish-postgres': 'Published events with one webhook, 50 callers, PostgreSQL',
-  'send-callers-postgres': 'Answered messages, 1,000 callers, PostgreSQL',
   'growth-send-postgres': 'Answered messages beside a million stored ones, PostgreSQL',
   'light-sqlite': 'Time and CPU of a send at 200 a second, SQLite',
   'light-postgres': 'Time and CPU of a send at 200 a second, PostgreSQL',
