@@ -295,7 +295,7 @@ describe(
 
     it('sends stored events to a new webhook, and shows the progress', async () => {
       const { service, projectId } = browser.demo
-      const types = ['order.paid', 'order.paid', 'order.lost', 'invoice.paid']
+      const types = ['order.sent', 'order.sent', 'order.lost', 'invoice.sent']
       await service.events.publishBatch({
         projectId,
         events: types.map((type) => ({ type, data: {} })),
@@ -309,7 +309,7 @@ describe(
         await page.goto(at('/recover'))
         const form = page.locator('form', { hasText: 'Send stored events to a webhook' })
         await form.getByLabel('Webhook').selectOption(made.id)
-        await form.getByLabel('Type or group').fill('order.paid')
+        await form.getByLabel('Type or group').fill('order.sent')
         await form.getByLabel('From').fill('2020-01-01T00:00')
         await form.getByRole('button', { name: 'Send the events' }).click()
         await page.getByText(/ of 2 accepted/).waitFor()
