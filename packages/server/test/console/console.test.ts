@@ -202,7 +202,7 @@ describe('each page of the console', { ...needs('chromium'), timeout: 2 * TIMEOU
         await page.getByRole('link', { name: 'Recover' }).click()
         await page.selectOption('#status', 'delivered')
         await page.getByRole('button', { name: 'Count the matches' }).click()
-        await page.getByRole('button', { name: /^Send/ }).click()
+        await page.getByRole('button', { name: /^Send .* again$/ }).click()
         await expect
           .poll(async () => (await page.reload(), text(page)), { timeout: TIMEOUT_MS })
           .toContain('done')
