@@ -9,9 +9,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { LIMIT_MS } from './programs.mjs'
 
 const root = fileURLToPath(new URL('../recipes', import.meta.url))
-const LIMIT_MS = 120_000
 
 const named = process.argv.slice(2)
 const all = readdirSync(root).filter((name) => existsSync(path.join(root, name, 'package.json')))
