@@ -53,11 +53,21 @@ const oldest = sql<{ readonly limit: number }, { readonly seq: number; readonly 
 const take = sql<{ readonly last: number }, Entry>(
   ({ schema }) => `delete from ${schema}count_entries where seq <= @last returning counts`,
 )
-const known = sql<{ readonly keys: string }, Row>(
+/**
+ * Looks each key up by itself. PostgreSQL would join thousands of keys with all counts of a step.
+ * `counts` is null if there is no row.
+ */
+const known = sql<
+  { readonly keys: string },
+  Omit<Row, 'counts'> & { readonly counts: string | null }
+>(
   (d) => `
-    ${select(d)} join ${d.records('keys', KEY)} k on c.project_id = k.project_id
-      and c.subject = k.subject and c.step_ms = k.step_ms and c.begins_at = k.begins_at
-      and c.subject_id = k.subject_id`,
+    select k.project_id as "projectId", k.subject, k.subject_id as id, k.step_ms as "stepMs",
+      k.begins_at as "at", (
+        select c.counts from ${d.schema}counts c
+        where c.project_id = k.project_id and c.subject = k.subject and c.step_ms = k.step_ms
+          and c.begins_at = k.begins_at and c.subject_id = k.subject_id) as counts
+    from ${d.records('keys', KEY)} k`,
 )
 const save = sql<{ readonly rows: string }>(
   (d) => `
@@ -164,8 +174,7 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
     const last = end < 0 ? found.at(-1) : found[Math.max(0, end - 1)]
     const entries = yield* all(take, { last: last?.seq ?? 0 })
     const added = rowsOfCounts(sumOfCounts(parsed(entries)), STEPS)
-    const before = yield* all(known, { keys: JSON.stringify(added.map(recordOf)) })
-    const rows = rowsOfCounts([...before.map(rowOf), ...added], [])
+    const rows = rowsOfCounts([...(yield* storedRows(added)), ...added], [])
     yield* run(save, { rows: JSON.stringify(rows.map(recordOf)) })
     return { folded: entries.length, hasMore: end >= 0 || found.length === limit }
   }),
@@ -191,12 +200,16 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
     yield* run(move, to)
     if (people === undefined) return true
     const days = rowsOfPeople(to.after, from.until, people)
-    const before = yield* all(known, { keys: JSON.stringify(days.map(recordOf)) })
-    const rows = withPeople(days, before.map(rowOf))
+    const rows = withPeople(days, yield* storedRows(days))
     yield* run(save, { rows: JSON.stringify(rows.map(recordOf)) })
     return true
   }),
 })
+
+function* storedRows(rows: readonly CountRow[]): Operation<CountRow[]> {
+  const found = yield* all(known, { keys: JSON.stringify(rows.map(recordOf)) })
+  return found.flatMap(({ counts, ...key }) => (counts === null ? [] : rowOf({ ...key, counts })))
+}
 
 const rowOf = (row: Row): CountRow => ({
   ...row,
