@@ -39,7 +39,7 @@ const ofDeliveriesSql = sql<{ readonly ids: readonly string[] }, WebhookOfDelive
 type WebhookOfDelivery = WebhookRow & { readonly deliveryId: string }
 /**
  * Leaves out webhooks that another commit changes, so that none waits. Only a first success makes a
- * new version of the webhook, so that processes need not read it again.
+ * new version of the webhook, so later ones do not make processes read it again.
  */
 const refreshSql = sql<{ readonly successes: string }>(`
   update agent_messaging.webhooks w set last_success_at = free.at,

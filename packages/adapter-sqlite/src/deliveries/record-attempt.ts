@@ -127,7 +127,7 @@ function healthUpdates(
     `${selectWebhook(dialect)} where w.seq = ? and w.is_deleted = 0`,
   )
   const update = db.prepare<[WebhookColumns]>(updateWebhook(dialect))
-  // The caches of webhooks keep the earlier time, which does no harm.
+  // The cache of webhooks keeps the earlier time. The delivery sender knows the later one.
   const refresh = db.prepare<[Instant, number]>(
     'update webhooks set last_success_at = ? where seq = ?',
   )

@@ -53,8 +53,8 @@ export class RecentAttempts {
   }
 
   /**
-   * Returns the webhook with the last kept success, if it had one before. A store that gave the
-   * webhook does not read it again for a later success.
+   * Returns the webhook with the last kept success, if the webhook had a success before. A webhook
+   * from a cache can have an earlier one.
    */
   withKeptSuccess(webhook: Webhook): Webhook {
     const { health } = webhook

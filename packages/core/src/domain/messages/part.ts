@@ -1,7 +1,7 @@
 import { isJsonObject, isStorableText, jsonProblem, type Json } from '../values/json.js'
 import { isUrl } from './schema-value-checks.js'
 
-/** A piece of an answer that is more than text. A run emits such events beside text. */
+/** A change of the parts of an answer. A run emits part events beside text. */
 export type PartEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly id: string; readonly text: string }
