@@ -39,6 +39,7 @@ const MORE_ROWS = [
   'idle-memory-postgres',
   'pending-deliveries',
   'waiting-callers',
+  'open-streams',
   'soak-postgres',
   'purge-postgres',
 ]

@@ -1,6 +1,7 @@
 // A server with an instant agent. Counts accepted messages. With `log`, records the messages that
 // it ran and the time of each answer's commit.
 import { answer } from './answer.mjs'
+import { answerInParts, unfinished } from './parts.mjs'
 import { openService } from './service.mjs'
 
 const { log = false, ...options } = JSON.parse(process.argv[2])
@@ -21,7 +22,8 @@ const telemetry = {
 }
 const { caller, anotherProject } = await openService({
   telemetry,
-  ...(log && { agents: { logged }, handler: 'logged' }),
+  agents: { logged, answerInParts, unfinished },
+  ...(log && { handler: 'logged' }),
   ...options,
 })
 answer(caller, {

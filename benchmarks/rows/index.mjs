@@ -20,6 +20,7 @@ import { sendWebhook, sendWebhookPostgres } from './send-webhook.mjs'
 import { send, sendPostgres } from './send.mjs'
 import { soak, soakPostgres } from './soak.mjs'
 import { start } from './start.mjs'
+import { openStreams, stream } from './stream.mjs'
 import { fourServers, twoServers } from './two-servers.mjs'
 import { worstInput } from './worst-input.mjs'
 
@@ -50,6 +51,7 @@ export const rows = {
   'endpoint-a2a': endpointA2a,
   'endpoint-mcp': endpointMcp,
   'endpoint-openai': endpointOpenai,
+  stream,
   'first-byte': firstByte,
   hanging,
   'refused-503': refused503,
@@ -72,6 +74,7 @@ export const rows = {
   'idle-memory-postgres': idleMemoryPostgres,
   'pending-deliveries': pendingDeliveries,
   'waiting-callers': waitingCallers,
+  'open-streams': openStreams,
   start,
   'growth-send': growthSend,
   'growth-deliver': growthDeliver,

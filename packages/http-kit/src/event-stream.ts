@@ -15,6 +15,9 @@ export type EventSource = {
   readonly close: () => Promise<unknown>
 }
 
+/** A text of this length gets no more events. */
+const FULL_LENGTH = 16 * 1024
+
 export const HEARTBEAT = ': heartbeat\n\n'
 
 /**
@@ -93,9 +96,15 @@ export const eventsOf = (
       await stream.return?.()
       return { text: end(true), isLast: true, isPiece: false }
     }
-    const text = value.kind === 'heartbeat' ? HEARTBEAT : writer.write(value)
+    let text = ''
+    let isPiece = false
+    for (let event: StreamEvent | undefined = value; event; event = stream.take()) {
+      text += event.kind === 'heartbeat' ? HEARTBEAT : writer.write(event)
+      isPiece = event.kind === 'chunk' || event.kind === 'part'
+      if (writer.isOver || text.length >= FULL_LENGTH) break
+    }
     if (writer.isOver) await stream.return?.()
-    return { text, isLast: writer.isOver, isPiece: value.kind === 'chunk' || value.kind === 'part' }
+    return { text, isLast: writer.isOver, isPiece }
   },
   close: async () => stream.return?.(),
 })

@@ -12,6 +12,8 @@ export type LogEntry = { readonly from: LogPlace; readonly to: LogPlace } & (
 
 /** The longest piece, which bounds the memory of a reader that does not read. */
 const PIECE_LENGTH = 16 * 1024
+/** Appended text is joined with the kept text after this many units. */
+const NEWEST_LENGTH = 16 * 1024
 /** Comes before and behind the JSON of a part. Neither text nor JSON has it. */
 const NUL = '\0'
 
@@ -29,8 +31,11 @@ export const logged = (emitted: string | PartEvent): string =>
 export class LiveAnswer {
   readonly #maxLength: number
   readonly #onLength: (change: number) => void
-  #kept = ''
-  /** The place of `#kept`, never within a part. */
+  /** The kept units before `#newest`. */
+  #joined = ''
+  /** The last units, apart, because each read of appended text copies it. */
+  #newest = ''
+  /** The place of the first kept unit, never within a part. */
   #start = LOG_START
 
   /**
@@ -48,25 +53,34 @@ export class LiveAnswer {
   }
 
   get end(): number {
-    return this.#start.offset + this.#kept.length
+    return this.#start.offset + this.length
   }
 
   /** The number of kept units. */
   get length(): number {
-    return this.#kept.length
+    return this.#joined.length + this.#newest.length
+  }
+
+  /** Returns all kept units. */
+  #join(): string {
+    this.#joined += this.#newest
+    this.#newest = ''
+    return this.#joined
   }
 
   /** Drops what is kept and goes on at a later place. */
   skipTo(place: LogPlace): void {
-    this.#onLength(-this.#kept.length)
-    this.#kept = ''
+    this.#onLength(-this.length)
+    this.#joined = ''
+    this.#newest = ''
     this.#start = place
   }
 
   append(log: string): void {
-    this.#kept += log
+    if (this.#newest.length > NEWEST_LENGTH) this.#join()
+    this.#newest += log
     this.#onLength(log.length)
-    if (this.#kept.length > 2 * this.#maxLength) this.shorten(this.#maxLength)
+    if (this.length > 2 * this.#maxLength) this.shorten(this.#maxLength)
   }
 
   /** Keeps about the last `length` units. The first part that is kept is whole. */
@@ -74,7 +88,7 @@ export class LiveAnswer {
     const place = this.placeAt(this.end - length)
     const cut = place.offset - this.#start.offset
     this.#onLength(-cut)
-    this.#kept = this.#kept.slice(cut)
+    this.#joined = this.#join().slice(cut)
     this.#start = place
   }
 
@@ -84,12 +98,13 @@ export class LiveAnswer {
    */
   placeAt(offset: number): LogPlace {
     const { offset: start } = this.#start
+    const kept = this.#join()
     let place = this.#start
     while (place.offset < offset) {
-      const open = this.#kept.indexOf(NUL, place.offset - start)
+      const open = kept.indexOf(NUL, place.offset - start)
       if (open === -1 || start + open >= offset) return after(place, offset - place.offset)
       const before = after(place, start + open - place.offset)
-      const close = this.#kept.indexOf(NUL, open + 1)
+      const close = kept.indexOf(NUL, open + 1)
       if (close === -1) return before
       place = behindPart(before, close + 1 - open)
     }
@@ -99,9 +114,9 @@ export class LiveAnswer {
   /** Returns the entry at the place, or the first kept one behind it. Undefined if there is none. */
   entryFrom(place: LogPlace): LogEntry | undefined {
     const from = place.offset < this.#start.offset ? this.#start : place
-    const at = from.offset - this.#start.offset
-    if (this.#kept[at] === NUL) return this.#partAt(at, from)
-    const kept = this.#kept.slice(at, at + PIECE_LENGTH)
+    const log = this.#from(from.offset)
+    if (log.startsWith(NUL)) return partOf(log, from)
+    const kept = log.slice(0, PIECE_LENGTH)
     const open = kept.indexOf(NUL)
     const text = open === -1 ? withoutHalf(kept) : kept.slice(0, open)
     // Half of a surrogate pair beside a part or a gap has no other half.
@@ -109,11 +124,11 @@ export class LiveAnswer {
     return text === '' ? undefined : { from, to: after(from, text.length), text: whole }
   }
 
-  #partAt(at: number, from: LogPlace): LogEntry | undefined {
-    const close = this.#kept.indexOf(NUL, at + 1)
-    if (close === -1) return undefined
-    const part = JSON.parse(this.#kept.slice(at + 1, close)) as PartEvent
-    return { from, to: behindPart(from, close + 1 - at), part }
+  /** Returns the log from a kept offset on. */
+  #from(offset: number): string {
+    const at = offset - this.#start.offset
+    const inNewest = at - this.#joined.length
+    return inNewest < 0 ? this.#joined.slice(at) + this.#newest : this.#newest.slice(inNewest)
   }
 
   /**
@@ -122,10 +137,17 @@ export class LiveAnswer {
    */
   pieceFrom(offset: number, maxLength: number): Piece | undefined {
     const from = Math.max(offset, this.#start.offset)
-    const at = from - this.#start.offset
-    const text = withoutHalf(this.#kept.slice(at, at + maxLength))
+    const text = withoutHalf(this.#from(from).slice(0, maxLength))
     return text === '' ? undefined : { offset: from, text }
   }
+}
+
+/** Returns the part at the beginning of the log, or undefined if its end has not arrived. */
+function partOf(log: string, from: LogPlace): LogEntry | undefined {
+  const close = log.indexOf(NUL, 1)
+  if (close === -1) return undefined
+  const part = JSON.parse(log.slice(1, close)) as PartEvent
+  return { from, to: behindPart(from, close + 1), part }
 }
 
 const after = ({ offset, text, parts }: LogPlace, length: number): LogPlace => ({

@@ -10,7 +10,10 @@ import { StreamCursor, type StreamEvent } from './stream-cursor.js'
  * memory. The stream ends after the final message, when the message is deleted, when the service
  * stops, and when the reader has asked for no event for too long.
  */
-export type AnswerStream = AsyncIterableIterator<StreamEvent, undefined, undefined>
+export type AnswerStream = AsyncIterableIterator<StreamEvent, undefined, undefined> & {
+  /** Returns the next event if it is there already. Call it only while `next` is not waiting. */
+  readonly take: () => StreamEvent | undefined
+}
 
 type FeedOptions = {
   readonly message: Message
@@ -44,6 +47,7 @@ export class StreamFeed {
     this.#options = options
     this.stream = {
       next: () => this.#next(),
+      take: () => this.#take(),
       return: async () => {
         this.#end()
         this.serve()
@@ -73,7 +77,7 @@ export class StreamFeed {
   /** Answers the reader's request if there is an event, or if the stream ends. */
   serve(): void {
     if (!this.#request) return
-    const event = this.#hasEnded ? undefined : this.#cursor.take()
+    const event = this.#take()
     if (event || this.#isFinished || this.#hasEnded) this.#give(event)
   }
 
@@ -106,9 +110,15 @@ export class StreamFeed {
     })
   }
 
+  #take(): StreamEvent | undefined {
+    const event = this.#hasEnded ? undefined : this.#cursor.take()
+    if (event?.kind === 'message') this.#end()
+    return event
+  }
+
   #give(event: StreamEvent | undefined): void {
     this.#quietMs = 0
-    if (!event || event.kind === 'message') this.#end()
+    if (!event) this.#end()
     const resolve = this.#request
     this.#request = undefined
     resolve?.(event ? { done: false, value: event } : { done: true, value: undefined })
