@@ -12,8 +12,8 @@ export async function* answerInParts() {
   }
 }
 
-/** Emits a short text, and never ends. */
+/** Emits a short text as it comes from a socket, and never ends. */
 export async function* unfinished() {
-  for (let n = 0; n < 20; n++) yield `${n} of some words that an agent wrote. `
+  for (let n = 0; n < 20; n++) yield String(Buffer.from(`${n} of some words that an agent wrote. `))
   await new Promise(() => undefined)
 }

@@ -29,9 +29,9 @@ export class PartCollector {
   readonly #onDropped: (problem: string) => void
   readonly #entries: (PartEntry | TextEntry)[] = []
   /** Stored tool calls and data, by key. */
-  readonly #known = new Map<string, PartEntry>()
+  #known: Map<string, PartEntry> | undefined
   /** Keys of calls that are not stored, the oldest first. */
-  readonly #otherCalls = new Set<string>()
+  #otherCalls: Set<string> | undefined
   readonly #text = new TextDigest()
   #size = 0
   /** True after a part that found no room: no new part is stored. */
@@ -107,7 +107,7 @@ export class PartCollector {
   #problemOf(event: PartEvent): string | undefined {
     if (!('toolCallId' in event) || 'toolName' in event) return undefined
     const key = callKey(event)
-    if (this.#known.has(key) || this.#otherCalls.has(key)) return undefined
+    if (this.#known?.has(key) || this.#otherCalls?.has(key)) return undefined
     return `${event.type} has the id of no tool call`
   }
 
@@ -161,15 +161,15 @@ export class PartCollector {
   #setData(event: Extract<PartEvent, { type: 'data' }>): void {
     const { name, id } = event
     const key = id === undefined ? undefined : JSON.stringify([name, id])
-    const known = key === undefined ? undefined : this.#known.get(key)
+    const known = key === undefined ? undefined : this.#known?.get(key)
     if (!known) this.#add(event, key)
     else if (!this.#put(known, event)) this.#isTruncated = true
   }
 
   #call(event: ToolEvent): void {
     const key = callKey(event)
-    if (this.#otherCalls.has(key)) return
-    const known = this.#known.get(key)
+    if (this.#otherCalls?.has(key)) return
+    const known = this.#known?.get(key)
     const part = toolPart(event, known?.part as ToolPart | undefined)
     if (known ? this.#put(known, part) : this.#add(part, key)) return
     this.#isTruncated = true
@@ -180,9 +180,10 @@ export class PartCollector {
   }
 
   #addOtherCall(key: string): void {
-    this.#otherCalls.add(key)
-    const [oldest] = this.#otherCalls
-    if (this.#otherCalls.size > MAX_OTHER_CALLS) this.#otherCalls.delete(oldest as string)
+    const others = (this.#otherCalls ??= new Set())
+    others.add(key)
+    const [oldest] = others
+    if (others.size > MAX_OTHER_CALLS) others.delete(oldest as string)
   }
 
   /** Returns false if the part does not fit. */
@@ -194,7 +195,7 @@ export class PartCollector {
       const entry = { key, part, size }
       this.#entries.push(entry)
       this.#size += size
-      if (key !== undefined) this.#known.set(key, entry)
+      if (key !== undefined) (this.#known ??= new Map()).set(key, entry)
       return true
     }
     this.#isTruncated = true
