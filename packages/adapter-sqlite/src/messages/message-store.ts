@@ -125,10 +125,17 @@ function runnableClaims(db: Database, { sessions, perform }: Pick<Parts, 'sessio
     ]
   }
 
-  return (query: ClaimRunnable) =>
-    query.lanes.flatMap(({ agentId, free }) =>
-      sessions.due(agentId, query.now, free).flatMap((sessionSeq) => claim(sessionSeq, query)),
+  return (query: ClaimRunnable) => {
+    const { lanes, now } = query
+    const waiting = sessions.waiting(
+      lanes.map(({ agentId }) => agentId),
+      now,
     )
+    return lanes
+      .filter(({ agentId }) => waiting.has(agentId))
+      .flatMap(({ agentId, free }) => sessions.due(agentId, now, free))
+      .flatMap((sessionSeq) => claim(sessionSeq, query))
+  }
 }
 
 /** `MessageStore.recordRun`, in a transaction. */

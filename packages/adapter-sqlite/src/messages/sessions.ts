@@ -48,6 +48,11 @@ type Claimed = {
 
 export const dueSessionsSql = `select seq from sessions where agent_id = ? and due_at <= ? order by due_at ${atMost('?')}`
 
+/** Of many agents, few have due sessions. */
+const waitingAgentsSql = `
+  select value from json_each(?)
+  where exists (select 1 from sessions where agent_id = json_each.value and due_at <= ?)`
+
 /**
  * Skips the positions of cancelled messages and of retried ones, which moved. All open messages
  * behind the head are queued.
@@ -87,6 +92,11 @@ export class SessionRows {
     if (!place) return undefined
     const [sessionSeq, position, lease, sessionState, isHead] = place
     return { sessionSeq, position, lease, sessionState, isHead: isHead === 1 }
+  }
+
+  /** Returns those of the agents that have sessions whose head can be claimed. */
+  waiting(agentIds: readonly string[], now: Instant): ReadonlySet<string> {
+    return new Set(this.#sql.waiting.all(JSON.stringify(agentIds), now))
   }
 
   /** Returns the agent's sessions whose head can be claimed, the longest due first. */
@@ -130,6 +140,7 @@ const prepare = (db: Database) => ({
        returning seq, last_position, lease, state, head_position = last_position`,
     )
     .raw(),
+  waiting: db.prepare<[string, Instant], string>(waitingAgentsSql).pluck(),
   due: db.prepare<[string, Instant, number], number>(dueSessionsSql).pluck(),
   claim: db.prepare<[Instant, number], Claimed>(
     `update sessions set due_at = ?, lease = lease + 1 where seq = ?

@@ -113,8 +113,9 @@ export class Dispatcher {
     const claimed = await this.#claim(
       wanted.map(({ lane, free }) => ({ agentId: lane.agent.id, free })),
     )
+    const byAgent = Map.groupBy(claimed, ({ message }) => message.agentId)
     return wanted.flatMap(({ lane, free }) => {
-      const mine = claimed.filter(({ message }) => message.agentId === lane.agent.id)
+      const mine = byAgent.get(lane.agent.id) ?? []
       const runs = mine.map((claim) => this.#startRun(lane, claim))
       lane.isStarved ||= mine.length === free
       this.#release(lane, free - mine.length)
