@@ -210,15 +210,19 @@ const showTurn = ({ id, version, html }) => {
   const focused =
     document.activeElement?.closest('.answered') === answer ? document.activeElement : null
   if (answer) {
-    answer.replaceWith(turn.querySelector('.answered'))
+    const next = turn.querySelector('.answered')
+    for (const { id: part } of answer.querySelectorAll('details[open] > summary[id]'))
+      next.querySelector(`#${CSS.escape(part)}`)?.parentElement.setAttribute('open', '')
+    answer.replaceWith(next)
     shown.dataset.version = version
   } else talk.append(turn)
   if (answer && focused)
     (document.getElementById(focused.id) ?? document.getElementById('message'))?.focus()
   showCopyButtons()
-  const said = document.getElementById(`turn-${id}`).querySelector('.answered .said')
+  const said = document.querySelectorAll(`#turn-${CSS.escape(id)} .answered .said`)
   const isFinal = /^(responded|failed)/.test(version)
-  if (isFinal && said) document.getElementById('news').textContent = said.textContent
+  if (isFinal && said.length > 0)
+    document.getElementById('news').textContent = [...said].map((one) => one.textContent).join(' ')
   if (isAtEnd) showEnd()
 }
 

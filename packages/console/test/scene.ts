@@ -1,7 +1,11 @@
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { failedRun } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import { fakePlatform, type FakeSender } from '@org/agent-messaging-testing'
+import {
+  fakePlatform,
+  type FakeRuntimeOptions,
+  type FakeSender,
+} from '@org/agent-messaging-testing'
 import { createConsole } from '../src/console.js'
 import type { PortalOptions } from '../src/options.js'
 
@@ -12,6 +16,8 @@ type SceneOptions = {
   readonly publicUrl?: string
   readonly operatorKey?: string
   readonly portal?: Partial<PortalOptions>
+  /** Answers instead of the usual handler. */
+  readonly handler?: FakeRuntimeOptions['handler']
   /** Instead of those of the fake platform. */
   readonly parts?: { readonly sender: FakeSender; readonly storage: Storage }
 }
@@ -23,9 +29,12 @@ export async function scene({
   operatorKey,
   portal,
   parts,
+  handler,
 }: SceneOptions = {}) {
   const platform = fakePlatform({
-    handler: ({ message, inputs }) => {
+    handler: (request, signal) => {
+      const { message, inputs } = request
+      if (handler) return handler(request, signal)
       if (message === 'never') return new Promise(() => undefined)
       if (message === 'ask' && !inputs)
         return { kind: 'input_required', question: 'Pay <b>?', options: ['yes', 'no'] }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MessagingError, type Agent, type Message, type Page } from '@org/agent-messaging-core'
+import type { Part } from '@org/agent-messaging-core/runtime'
 import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core/storage'
-import { raw } from 'hono/html'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
@@ -18,6 +18,7 @@ import {
   Status,
   Time,
 } from '../parts/parts.js'
+import { AnswerParts, lacksParts, partsOf } from './answer-parts.js'
 import { sessionsPath } from './message-table.js'
 import { nameOf, Questions } from './questions.js'
 import { type Draft, SendForm } from './send-form.js'
@@ -28,6 +29,8 @@ import { useView } from '../parts/zone.js'
 const PAGE_LENGTH = 50
 /** UTF-16 units of each text. More would block the process and the browser. */
 const SHOWN_TEXT = 16_384
+/** Parts of each answer. */
+const SHOWN_PARTS = 100
 
 /** The session is part of the query. Browsers and proxies change paths with `..` or a slash. */
 const withSession = (path: string, sessionId: string) =>
@@ -50,12 +53,11 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
   const page = { ...pageOf(c), limit: PAGE_LENGTH }
   const found = async () => {
     const agent = await service.agents.get(ref)
-    const messages = await service.messages.list({
-      projectId: ref.projectId,
-      agent: agent.id,
-      sessionId,
-      ...page,
-    })
+    const asked = { projectId: ref.projectId, agent: agent.id, sessionId, ...page }
+    const plain = await service.messages.list(asked)
+    const messages = plain.data.some(lacksParts)
+      ? await service.messages.list({ ...asked, parts: true })
+      : plain
     if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
     return { agent: withKnownName(c, agent, ref.agent), messages }
   }
@@ -86,7 +88,7 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
           <div class="talk">
             <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
               {messages.data.toReversed().map((message) => (
-                <Turn agent={agent} message={message} formatted={formatted?.get(message.id)} />
+                <Turn agent={agent} message={message} formatted={formatted} />
               ))}
             </div>
             {can(c, 'messages.send') && (
@@ -106,12 +108,13 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
   })
 }
 
-/** Formats one answer after the other, so that the process does other work between them. */
+/** Formats one text after the other, so that the process does other work between them. */
 async function formattedAnswers(messages: readonly Message[]): Promise<Map<string, string>> {
   const formatted = new Map<string, string>()
-  for (const { id, state } of messages) {
-    if (state.kind !== 'responded') continue
-    formatted.set(id, safeHtml(shortened(state.response, SHOWN_TEXT)))
+  for (const part of messages.flatMap((one) => partsOf(one)?.slice(-SHOWN_PARTS) ?? [])) {
+    if (part.type !== 'text') continue
+    const text = shortened(part.text, SHOWN_TEXT)
+    formatted.set(text, safeHtml(text))
     await nextTurn()
   }
   return formatted
@@ -177,9 +180,9 @@ type TurnProps = {
   readonly agent: Agent
   readonly message: Message
   /** The answer so far, if the agent is writing it. */
-  readonly partial?: string | undefined
-  /** The HTML of the answer, if it is there already. */
-  readonly formatted?: string | undefined
+  readonly partial?: readonly Part[] | undefined
+  /** The HTML of texts of answers that is there already. */
+  readonly formatted?: ReadonlyMap<string, string> | undefined
 }
 
 /**
@@ -230,14 +233,20 @@ export function Turn(turn: TurnProps) {
 function Answer({ agent, message, partial, formatted }: TurnProps) {
   const { state, attempt } = message
   const label = messageLabel(state)
-  const text = state.kind === 'responded' ? state.response : partial
+  const parts = partsOf(message) ?? partial
   return (
     <div class={`bubble answered ${label.tone}`}>
       <Questions message={message} />
-      {text !== undefined && (
+      {parts && (
         <>
-          <Said text={shortened(text, SHOWN_TEXT)} formatted={formatted} />
-          <WholeText id={message.id} length={text.length} />
+          <AnswerParts
+            id={message.id}
+            parts={parts}
+            most={SHOWN_TEXT}
+            last={SHOWN_PARTS}
+            formatted={formatted}
+          />
+          <WholeAnswer id={message.id} parts={parts} />
         </>
       )}
       {state.kind === 'failed' && <ErrorText {...state.error} />}
@@ -261,18 +270,17 @@ const WholeText = ({ id, length }: { readonly id: string; readonly length: numbe
     </p>
   )
 
-type SaidProps = { readonly text: string; readonly formatted?: string | undefined }
+type WholeProps = { readonly id: string; readonly parts: readonly Part[] }
 
-/** Shows an answer as safe Markdown, or as the agent wrote it. */
-export function Said({ text, formatted }: SaidProps) {
-  return useView().c.req.query('view') === 'raw' ? (
-    <p class="said" dir="auto">
-      {text}
+function WholeAnswer({ id, parts }: WholeProps) {
+  const [first] = parts
+  if (parts.length === 1 && first?.type === 'text')
+    return <WholeText id={id} length={first.text.length} />
+  const isCut = (part: Part) => JSON.stringify(part).length > SHOWN_TEXT
+  return parts.length <= SHOWN_PARTS && !parts.some(isCut) ? null : (
+    <p class="facts">
+      <a href={`${BASE}/messages/${id}`}>Show all of this answer: {parts.length} parts</a>
     </p>
-  ) : (
-    <div class="said formatted" dir="auto">
-      {raw(formatted ?? safeHtml(text))}
-    </div>
   )
 }
 

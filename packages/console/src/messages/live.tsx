@@ -1,5 +1,7 @@
 import type { Agent, AnswerStream, Message, MessagingService } from '@org/agent-messaging-core'
 import { orUndefined } from '@org/agent-messaging-core/host'
+import { type Part, PartCollector, type PartEvent } from '@org/agent-messaging-core/runtime'
+import { withParts } from './answer-parts.js'
 import { Turn, versionOf } from './conversation.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
@@ -28,14 +30,13 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       sessionId: sessionIn(c),
       known: knownIn(c.req.query('known')),
     })
-    const textOf = ({ message, partial }: LiveTurn) => {
+    const textOf = ({ message, partial, version }: LiveTurn) => {
       const element: { toString(): unknown } = (
         <ViewContext.Provider value={viewOf(c)}>
           <Turn agent={agent} message={message} partial={partial} />
         </ViewContext.Provider>
       )
       const html = String(element.toString())
-      const version = versionOf(message) + (partial === undefined ? '' : `.${partial.length}`)
       return `data: ${JSON.stringify({ id: message.id, version, html })}\n\n`
     }
     followers++
@@ -50,11 +51,11 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
   )
 }
 
-/** Reads the versions that the page shows: `id:version`, with commas between them. */
+/** Reads the versions that the page shows: `id:version`, or `id:version~length`, with commas. */
 const knownIn = (text = ''): ReadonlyMap<string, string> =>
   new Map(
     text.split(',').map((one) => {
-      const [id = '', version = ''] = one.split(':')
+      const [id = '', version = ''] = one.split(/[:~]/)
       return [id, version] as const
     }),
   )
@@ -89,8 +90,12 @@ function bytesOf(
   )
 }
 
-/** A message that has changed, or a longer part of its answer. */
-export type LiveTurn = { readonly message: Message; readonly partial?: string }
+/** A message that has changed, or more of its answer. */
+export type LiveTurn = {
+  readonly message: Message
+  readonly version: string
+  readonly partial?: readonly Part[]
+}
 
 type LiveSessionOptions = {
   readonly service: MessagingService
@@ -102,13 +107,16 @@ type LiveSessionOptions = {
   readonly known: ReadonlyMap<string, string>
 }
 
+/** A wrong event changes nothing here. */
+const newParts = () => new PartCollector(() => undefined)
+
 const POLL_MS = 500
 /** After this time the browser connects again, which checks its session. */
 const LIFETIME_MS = 10_000
 /** The first look reads a page of messages. Later looks read the newest ones. */
 const FIRST_LOOK = 50
 const NEXT_LOOK = 5
-/** The shortest pause between two parts of an answer. A long answer has longer pauses. */
+/** The shortest pause between two changes of an answer. A long answer has longer pauses. */
 const PAUSE_MS = 100
 const UNITS_PER_MS = 100
 
@@ -127,6 +135,12 @@ class LiveSession {
   #text = ''
   /** The offset behind `#text`. */
   #end = 0
+  #parts = newParts()
+  /** The characters that the agent has emitted. */
+  #length = 0
+  #isChanged = false
+  /** The reader gets no change of the answer before this time. */
+  #nextAt = 0
 
   constructor(options: LiveSessionOptions) {
     this.#options = options
@@ -139,9 +153,12 @@ class LiveSession {
       for (let limit = FIRST_LOOK; !this.#isOver(); limit = NEXT_LOOK) {
         const messages = await this.#newest(limit)
         if (messages === undefined) return
-        for (const message of messages) if (this.#isNews(message)) yield { message }
+        for (const message of messages) {
+          const news = this.#newsOf(message)
+          if (news) yield { ...news, message: await withParts(this.#options.service, message) }
+        }
         await this.#follow(messages.find(({ state }) => state.kind === 'running'))
-        yield* this.#partsUntil(performance.now() + POLL_MS)
+        yield* this.#answerUntil(performance.now() + POLL_MS)
       }
     } finally {
       await this.#leave()
@@ -159,11 +176,11 @@ class LiveSession {
     return (await orUndefined(found))?.data.toReversed()
   }
 
-  #isNews(message: Message): boolean {
+  #newsOf(message: Message): LiveTurn | undefined {
     const version = versionOf(message)
-    if (this.#shown.get(message.id) === version) return false
+    if (this.#shown.get(message.id) === version) return undefined
     this.#shown.set(message.id, version)
-    return true
+    return { message, version }
   }
 
   async #follow(running: Message | undefined): Promise<void> {
@@ -176,52 +193,82 @@ class LiveSession {
     this.#running = running
     this.#answer = answer
     this.#next = undefined
-    this.#text = ''
-    this.#end = 0
+    // What was emitted before comes at once.
+    this.#nextAt = performance.now() + PAUSE_MS
+    this.#begin()
   }
 
-  /** Returns the parts of the running answer that come before `until`. */
-  async *#partsUntil(until: number): AsyncGenerator<LiveTurn, void, undefined> {
-    for (;;) {
-      const left = until - performance.now()
-      if (left <= 0) return
+  #begin(text = ''): void {
+    this.#text = ''
+    this.#end = 0
+    this.#length = 0
+    this.#parts = newParts()
+    this.#isChanged = false
+    this.#add(text)
+  }
+
+  /** Returns the running answer each time that there is more of it, until `until`. */
+  async *#answerUntil(until: number): AsyncGenerator<LiveTurn, void, undefined> {
+    for (let now = performance.now(); now < until; now = performance.now()) {
       if (this.#answer === undefined) {
-        await sleep(left)
+        await sleep(until - now)
         return
+      }
+      if (this.#isChanged && now >= this.#nextAt) {
+        const turn = this.#partialTurn()
+        if (turn) yield turn
+        this.#nextAt = performance.now() + Math.max(PAUSE_MS, this.#length / UNITS_PER_MS)
+        continue
       }
       this.#next ??= this.#answer.next()
       const timer = new AbortController()
+      const left = Math.min(until, this.#isChanged ? this.#nextAt : until) - now
       const late = sleep(left, undefined, { signal: timer.signal }).catch(() => undefined)
       const taken = await Promise.race([this.#next, late])
       timer.abort()
-      if (taken === undefined) return
+      if (taken === undefined) continue
       this.#next = undefined
       if (taken.done === true) return this.#leave()
-      const turn = this.#turnOf(taken.value)
+      const turn = this.#take(taken.value)
       if (turn) yield turn
-      if (turn?.partial !== undefined)
-        await sleep(Math.max(PAUSE_MS, turn.partial.length / UNITS_PER_MS))
     }
   }
 
-  #turnOf(event: NonNullable<Awaited<ReturnType<AnswerStream['next']>>['value']>) {
+  #take(event: NonNullable<Awaited<ReturnType<AnswerStream['next']>>['value']>) {
     switch (event.kind) {
       case 'heartbeat':
-      case 'part':
         return undefined
       case 'state':
         this.#running = event.message
-        this.#text = ''
-        this.#end = 0
-        return this.#isNews(event.message) ? { message: event.message } : undefined
+        this.#begin()
+        return this.#newsOf(event.message)
       case 'chunk':
-        // Earlier parts can be lost. Then the text starts in the middle.
-        this.#text = event.offset === this.#end ? this.#text + event.text : `… ${event.text}`
+        // Earlier pieces can be lost. Then the text starts in the middle.
+        if (event.offset === this.#end) this.#add(event.text)
+        else this.#begin(`… ${event.text}`)
         this.#end = event.offset + event.text.length
-        return this.#running && { message: this.#running, partial: this.#text }
+        return undefined
+      case 'part':
+        this.#add(event.part)
+        return undefined
       case 'message':
-        return this.#isNews(event.message) ? { message: event.message } : undefined
+        return this.#newsOf(event.message)
     }
+  }
+
+  #add(emitted: string | PartEvent): void {
+    this.#parts.take(emitted)
+    if (typeof emitted === 'string') this.#text += emitted
+    this.#length += JSON.stringify(emitted).length
+    this.#isChanged ||= emitted !== ''
+  }
+
+  #partialTurn(): LiveTurn | undefined {
+    this.#isChanged = false
+    const message = this.#running
+    const text = { type: 'text', text: this.#text } as const
+    const partial = this.#parts.finish(this.#text)?.parts ?? [text]
+    return message && { message, partial, version: `${versionOf(message)}~${this.#length}` }
   }
 
   async #leave(): Promise<void> {

@@ -8,7 +8,8 @@ import { CONVERSATIONS, Person, sessionsPath } from './message-table.js'
 import { BASE } from '../options.js'
 import { Live } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
-import { MessageActions, Said, SessionLink, sessionPath } from './conversation.js'
+import { AnswerParts, partsOf, withParts } from './answer-parts.js'
+import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { DeliveryLink, NextAttempt } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
 import { Facts, formatDuration, FullTime, Status, type Tone, WholeId } from '../parts/parts.js'
@@ -25,13 +26,16 @@ const SHOWN_WORDS = 500
 /** Tells the story of one message: why it is where it is, and what happened, in order. */
 const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
   const isForCustomer = c.get('portal') !== undefined
-  const found = service.messages.story({
-    projectId: projectIn(c),
-    messageId: idIn(c.req.param('id')),
-    withReceivers: can(c, 'deliveries.list'),
-    isForCustomer,
-  })
-  return showFound(c, found, (all) => {
+  const found = async () => {
+    const story = await service.messages.story({
+      projectId: projectIn(c),
+      messageId: idIn(c.req.param('id')),
+      withReceivers: can(c, 'deliveries.list'),
+      isForCustomer,
+    })
+    return { ...story, message: await withParts(service, story.message) }
+  }
+  return showFound(c, found(), (all) => {
     const { message } = all
     const agent = withKnownName(c, all.agent, all.agent.id)
     const person = nameOf(message.executionPrincipal)
@@ -134,11 +138,12 @@ const questionSteps = (message: Message): Step[] =>
     body: <Questions message={{ ...message, inputs: [input] }} />,
   }))
 
-function endOf({ message: { state }, runs }: MessageStory): Step[] {
+function endOf({ message, runs }: MessageStory): Step[] {
+  const { state } = message
   const { tone } = messageLabel(state)
   switch (state.kind) {
     case 'responded': {
-      const body = <Said text={state.response} />
+      const body = <AnswerParts id={message.id} parts={partsOf(message) ?? []} />
       return [{ at: state.respondedAt, tone, title: <strong>Answered</strong>, body }]
     }
     case 'failed': {

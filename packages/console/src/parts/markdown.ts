@@ -17,7 +17,8 @@ const { escapeHtml } = markdown.utils
 markdown.validateLink = (href) =>
   URL.canParse(href) && ['http:', 'https:', 'mailto:'].includes(new URL(href).protocol)
 
-const LINK = { rel: 'noopener noreferrer nofollow', target: '_blank' }
+/** The attributes of links out of answers. */
+export const LINK = { rel: 'noopener noreferrer nofollow', target: '_blank' }
 const code = (text: string) =>
   `<pre tabindex="0"><code>${escapeHtml(text.trimEnd())}</code></pre>\n`
 

@@ -246,6 +246,60 @@ describe(
       })
     })
 
+    it('shows parts while the agent works, and keeps open what the reader has opened', async () => {
+      onTestFinished(() => browser.demo.hurry(1))
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/sessions/support?session=order-4715'))
+        browser.demo.hurry(0)
+        const { projectId, service } = browser.demo
+        const to = { projectId, agent: 'support', sessionId: 'order-4715', waitMs: 0 }
+        const { id } = (await service.messages.send({ ...to, message: 'Write a summary' })).message
+        const turn = page.locator(`#turn-${id}`)
+        const call = turn.locator('.answered.busy summary', { hasText: 'Look up the order' })
+        await call.click()
+        browser.demo.hurry(1)
+        await turn.locator('.answered.good a', { hasText: 'invoice' }).waitFor()
+        expect(await turn.locator('details[open] .status').allTextContents()).toEqual(['done'])
+        expect(await turn.getByText('"state": "sent"').isVisible()).toBe(true)
+      })
+    })
+
+    it('shows the parts of an answer as text and links, also on a phone', async () => {
+      await browser.signedIn(
+        async (page) => {
+          await page.goto(at('/sessions/support?session=order-4715'))
+          const answer = page.locator('.answered').first()
+          const parts = answer.locator('details, .part')
+          expect(await answer.locator('details[open]').count()).toBe(0)
+          for (const summary of await answer.locator('summary').all()) await summary.click()
+          const shown = (await parts.allTextContents()).join('\n')
+          for (const text of [
+            'Collect the facts',
+            'The customer asks',
+            String.raw`"</script><b>\"`,
+            'the archive <b>is busy</b>',
+            '"weightKg": 1.2',
+          ])
+            expect(shown).toContain(text)
+          const links = await answer.locator('a[href*="4711-"], a[href*="script"]').all()
+          expect(links).toHaveLength(2)
+          for (const link of links) {
+            expect(await link.getAttribute('rel')).toContain('noreferrer')
+            expect(new URL(String(await link.getAttribute('href'))).host).toBe('shop.example.com')
+          }
+          expect(await answer.locator('img, script, iframe, .part b').count()).toBe(0)
+          const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+          expect(width).toBeLessThanOrEqual(320)
+          await page.evaluate(axe.source)
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+            expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+          }
+        },
+        { viewport: { width: 320, height: 640 } },
+      )
+    })
+
     it('shows new messages to a reader, who has no form for the next one', async () => {
       const { service, projectId } = browser.demo
       const permissions = ['project:read'] as const

@@ -54,6 +54,36 @@ const summary = [
     'See [the order](https://shop.example.com/4711). <script>alert(1)</script>',
   ].join('\n'),
 ]
+/** The parts before and behind the text of the summary. */
+const order = { toolCallId: 'call-1', toolName: 'orderStatus', title: 'Look up the order' }
+const invoice = { toolCallId: 'call-2', toolName: 'invoice_of_the_order_that_the_customer_has' }
+const before = [
+  { type: 'start-step', name: 'Collect the facts' },
+  { type: 'reasoning-delta', id: 'r', text: 'The customer asks for order 4711.\nI look it up.' },
+  { type: 'tool-input-available', ...order, input: { id: '4711', with: ['events', 'invoice'] } },
+  {
+    type: 'tool-output-available',
+    ...order,
+    output: { state: 'sent', note: '</script><b>"\u2028 \u202Etxt.exe', key: 'x'.repeat(200) },
+  },
+  { type: 'tool-input-available', ...invoice, input: { order: 4711 } },
+  { type: 'tool-output-error', ...invoice, errorText: 'the archive <b>is busy</b>' },
+  { type: 'start-step' },
+]
+const behind = [
+  { type: 'data', name: 'parcel', data: { weightKg: 1.2, track: ['Hamburg', 'Kiel'] } },
+  {
+    type: 'file',
+    url: 'https://shop.example.com/invoices/2214-of-order-4711-with-a-long-name.pdf',
+    mediaType: 'application/pdf',
+    filename: 'invoice\u202Efdp.exe',
+  },
+  {
+    type: 'source-url',
+    sourceId: 's',
+    url: `https://shop.example.com/orders/4711?"><script>&long=${'a'.repeat(80)}`,
+  },
+]
 const answers = new Map([...dialogue, ...others, summary])
 
 /** The outcome of an attempt, by host of the receiver. */
@@ -96,10 +126,12 @@ export async function playDemo() {
   }
   const slowAnswer = async (request) => {
     if (request.message === summary[0]) {
+      for (const part of before) request.emit(part)
       for (const word of summary[1].split(/(?<= )/)) {
         request.emit(word)
         await clock.sleep(100)
       }
+      for (const part of behind) request.emit(part)
       return answer(request)
     }
     await clock.sleep(
