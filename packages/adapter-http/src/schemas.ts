@@ -118,6 +118,14 @@ export const page = query(paging)
 export const oneOf = <const T extends readonly string[]>(words: T) =>
   z.enum(words, orMissing(`must be one of: ${words.join(', ')}`))
 
+/** `?parts=true` of a list. */
+export const parts = oneOf(['true', 'false'])
+  .optional()
+  .meta({
+    description: '`true`: with the parts of answers.',
+    shown: { type: 'boolean', default: false },
+  })
+
 /** `?force=true` of a deletion that would delete unfinished work. */
 export const forced = query({
   force: oneOf(['true', 'false'])

@@ -1141,10 +1141,10 @@ export interface components {
        */
       readonly ordering?: 'none' | 'session' | null
       /**
-       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. `parts`: the data of `message.responded` has the parts of the answer too. A change applies to the next event. Initially full.
        * @enum {string|null}
        */
-      readonly payload?: 'full' | 'thin' | null
+      readonly payload?: 'full' | 'thin' | 'parts' | null
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused?: boolean | null
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -1193,10 +1193,10 @@ export interface components {
        */
       readonly ordering: 'none' | 'session'
       /**
-       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. `parts`: the data of `message.responded` has the parts of the answer too. A change applies to the next event. Initially full.
        * @enum {string}
        */
-      readonly payload: 'full' | 'thin'
+      readonly payload: 'full' | 'thin' | 'parts'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -1341,10 +1341,10 @@ export interface components {
        */
       readonly ordering: 'none' | 'session'
       /**
-       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. `parts`: the data of `message.responded` has the parts of the answer too. A change applies to the next event. Initially full.
        * @enum {string}
        */
-      readonly payload: 'full' | 'thin'
+      readonly payload: 'full' | 'thin' | 'parts'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -1442,10 +1442,10 @@ export interface components {
        */
       readonly ordering?: 'none' | 'session'
       /**
-       * @description `thin`: the body has the ids and the URL of the event instead of its data. A change applies to the next event. Initially full.
+       * @description `thin`: the body has the ids and the URL of the event instead of its data. `parts`: the data of `message.responded` has the parts of the answer too. A change applies to the next event. Initially full.
        * @enum {string}
        */
-      readonly payload?: 'full' | 'thin'
+      readonly payload?: 'full' | 'thin' | 'parts'
       /** @description Keeps all deliveries and sends nothing. Initially false. */
       readonly paused?: boolean
       /** @description The most requests at a time, over all processes. If unset: adapts to the receiver. */
@@ -1660,6 +1660,10 @@ export interface components {
       readonly channel?: Json
       /** @description Any JSON: the value in `metadata`. */
       readonly correlationId?: Json
+      /** @description The parts of an answer that is more than text, if the receiver asked for them. */
+      readonly parts?: readonly components['schemas']['Part'][]
+      /** @description The answer has more parts. `GET` of the message has all that are stored. */
+      readonly partsTruncated?: boolean
       /** @description The duration of the run that answered. */
       readonly responseTimeMs: number
       readonly usage?: components['schemas']['RunUsage']

@@ -31,12 +31,15 @@ it('follows the log from a cursor, over empty pages, and throws when the cursor 
   )
   const seen: string[] = []
   const following = (async () => {
-    for await (const { cursor } of client.events.follow({ after: '5' })) seen.push(cursor)
+    for await (const { cursor } of client.events.follow({ after: '5', parts: true }))
+      seen.push(cursor)
   })()
   await expect(following).rejects.toMatchObject({ status: 410 })
   await expect(following).rejects.toBeInstanceOf(ApiError)
   expect(seen).toEqual(['6', '7', '9'])
-  expect(queries).toEqual(['5', '7', '7', '9'].map((after) => `?after=${after}&limit=100&wait=30`))
+  expect(queries).toEqual(
+    ['5', '7', '7', '9'].map((after) => `?after=${after}&limit=100&wait=30&parts=true`),
+  )
 })
 
 it('reads one page', async () => {

@@ -21,6 +21,8 @@ type Read = {
   /** A cursor of an event or page. Absent: the oldest event. */
   readonly after?: string
   readonly limit?: number
+  /** True to get the parts of answers too. */
+  readonly parts?: boolean
   /** Seconds to wait for an event, at most 60. */
   readonly wait?: number
   readonly signal?: AbortSignal
@@ -70,7 +72,7 @@ export function eventsOf(http: Http) {
      * cursor of each event after you have handled it, and continue from it after a restart. Rejects
      * with an `ApiError` with status 410 if events after the cursor were purged.
      */
-    async *follow({ after, signal }: Pick<Read, 'after' | 'signal'> = {}): AsyncGenerator<
+    async *follow({ after, ...options }: Omit<Read, 'limit' | 'wait'> = {}): AsyncGenerator<
       LoggedEvent,
       void,
       undefined
@@ -81,12 +83,12 @@ export function eventsOf(http: Http) {
           ...(cursor !== undefined && { after: cursor }),
           limit: 100,
           wait: WAIT_SECONDS,
-          ...(signal && { signal }),
+          ...options,
         })
         yield* page.data
         cursor = page.nextCursor
         // A server that stops answers without a wait.
-        if (page.data.length === 0) await http.pause(signal)
+        if (page.data.length === 0) await http.pause(options.signal)
       }
     },
   }

@@ -296,7 +296,7 @@ export const CALLS = {
       fields: { ...created, ...page, types: true, published: true, withoutHooks: true },
       shown: shownListedEvent,
     },
-    read: { fields: { ...waiting, after: true, limit: true }, shown: shownEvents },
+    read: { fields: { ...waiting, after: true, limit: true, parts: true }, shown: shownEvents },
   },
   eventTypes: {
     put: { fields: { ...fieldsOf(eventTypeSettings), ...actor, name: true }, shown: shownType },

@@ -12,7 +12,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { textIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
-import { instant, oneOf, paging, query, text } from '../schemas.js'
+import { instant, oneOf, paging, parts, query, text } from '../schemas.js'
 import { at } from '../wire/body.js'
 import { eventTypeSchema } from '../wire/delivery.js'
 import { eventSchemaOfAnyName } from '../wire/event.js'
@@ -31,6 +31,7 @@ const read = query({
       shown: { type: 'integer', minimum: 0, maximum: 60, default: 0 },
     }),
   limit: paging.limit,
+  parts,
 })
 
 const list = query({
@@ -136,7 +137,7 @@ type ReadError = ReadEventsError | { readonly kind: 'unauthorized' }
 async function readOrWait(
   c: Context<Env>,
   { service }: HttpDeps,
-  { after, wait, limit }: z.output<typeof read>,
+  { after, wait, limit, parts }: z.output<typeof read>,
 ): Promise<Response> {
   const { events, policy } = service
   const caller = new Caller(c)
@@ -149,6 +150,7 @@ async function readOrWait(
       after: cursor,
       limit,
       waitMs,
+      parts: parts === 'true',
       abort: caller,
     })
     // The key can be revoked or expire while its request waits.

@@ -83,6 +83,14 @@ describe('the stream of a message', () => {
       const { json: whole } = await ask('GET', `${route}?parts=true`)
       expect(whole.data[0]).toMatchObject({ parts, partsTruncated: true })
     }
+    const answers = async (query: string) =>
+      (await ask('GET', `/v1/events${query}`)).json.data.at(-1).event.data
+    expect(await answers('')).not.toHaveProperty('parts')
+    expect(await answers('?parts=true')).toMatchObject({
+      response: 'Hi',
+      parts,
+      partsTruncated: true,
+    })
   })
   it('continues after Last-Event-ID, and answers 204 after the last event', async () => {
     const { open, run, runtime, messageId } = await streamed()

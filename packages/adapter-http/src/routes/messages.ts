@@ -12,7 +12,16 @@ import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
-import { id, instant, ofAgentAndUser, oneOf, paging, query, storableText } from '../schemas.js'
+import {
+  id,
+  instant,
+  ofAgentAndUser,
+  oneOf,
+  paging,
+  parts,
+  query,
+  storableText,
+} from '../schemas.js'
 import {
   foundMessageSchema,
   messageSchema,
@@ -31,13 +40,6 @@ const state = oneOf(MESSAGE_STATES)
   .meta({ shown: messageStateSchema })
   .optional()
   .describe('The state of the messages.')
-
-const parts = oneOf(['true', 'false'])
-  .optional()
-  .meta({
-    description: '`true`: with the parts of answers.',
-    shown: { type: 'boolean', default: false },
-  })
 
 const list = query({
   ...paging,

@@ -6,6 +6,7 @@ import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { eventTypeSchema, unreachableErrorSchema } from './delivery.js'
 import { inputAnswerSchema, openInputSchema } from './input.js'
+import { partSchema } from './part.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
 import { variants } from './variants.js'
@@ -45,6 +46,15 @@ const data = {
     response: z.string(),
     executionPrincipal: principalSchema,
     ...echo,
+    parts: z
+      .array(partSchema)
+      .readonly()
+      .optional()
+      .describe('The parts of an answer that is more than text, if the receiver asked for them.'),
+    partsTruncated: z
+      .literal(true)
+      .optional()
+      .describe('The answer has more parts. `GET` of the message has all that are stored.'),
     responseTimeMs: count.describe('The duration of the run that answered.'),
     usage: runUsageSchema.optional(),
   }),

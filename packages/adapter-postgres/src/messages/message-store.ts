@@ -43,6 +43,8 @@ import { recordRuns } from './record-runs.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
+/** The deliveries to webhooks with `payload: "parts"` have copies of one body. */
+const COPIES = 16
 
 const IN_SESSIONS = {
   keyOf: ({ id }: NewMessage) => id,
@@ -83,7 +85,7 @@ export function messageStore(gateway: Gateway): MessageStore {
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
-      lengthOf: ({ parts }) => (parts ? JSON.stringify(parts).length : 0),
+      lengthOf: partsLength,
       maxBatchSize: MAX_BATCH_SIZE,
       flush: (db, runs) => recordRuns(db, runs, receivers, hooks),
     }),
@@ -96,6 +98,9 @@ export function messageStore(gateway: Gateway): MessageStore {
       write((db) => perform(db, erasePrincipalMessages, step), MAX_LOCK_FAILURES),
   }
 }
+
+const partsLength = ({ parts, outgoing }: RunRecord): number =>
+  parts ? JSON.stringify(parts).length + COPIES * (outgoing?.events[0]?.partsBody?.length ?? 0) : 0
 
 async function published<In, T>(
   db: Queries,

@@ -256,11 +256,13 @@ function valueIn({ type, default: initial }: Setting, text = ''): unknown {
 export const titleOf = ({ label = '', unit }: Setting): string =>
   `${label.charAt(0).toUpperCase()}${label.slice(1)}${unit ? ` in ${unit}` : ''}`
 
-/** The second of two choices is a checkbox. */
+/** The second of two choices is a checkbox. More choices are a selection. */
 export const fieldsOfSettings = (settings: Settings): Readonly<Record<string, Field>> =>
   mapped(settings, (setting) => {
-    const { type, enum: choices, maxLength, unset, examples = [] } = setting
+    const { type, enum: choices, default: initial, maxLength, unset, examples = [] } = setting
     const label = titleOf(setting)
+    if (choices && choices.length > 2)
+      return { label, any: String(initial), choices: choices.filter((one) => one !== initial) }
     return choices || type === 'boolean'
       ? { label, check: choices?.[1] ?? 'yes' }
       : {

@@ -19,8 +19,8 @@ it.each([
   [{ retrySchedule: [] }, { retrySchedule: 'none' }],
   [{ retrySchedule: [5_000, 60_000] }, { retrySchedule: '5000, 60000' }],
   [
-    { disableOnGone: true, ordering: 'session' },
-    { disableOnGone: 'yes', ordering: 'session' },
+    { disableOnGone: true, ordering: 'session', payload: 'parts' },
+    { disableOnGone: 'yes', ordering: 'session', payload: 'parts' },
   ],
   [{ requestsPerSecond: 0.5 }, { requestsPerSecond: '0.5' }],
   [{ description: 'mine' }, { description: 'mine' }],

@@ -102,10 +102,10 @@ const readOfMessage = <T extends object>(
 export type ReadHistoryInput = MessageRef & ByAccess & HistoryLimit
 
 export const readHistory =
-  (d: MessageReads) =>
+  (d: TurnReading) =>
   ({ maxTurns, maxLength, ...ref }: ReadHistoryInput) =>
     safeTry(async function* () {
-      const message = yield* getMessage(d)(ref)
+      const message = yield* readMessage(d)(ref)
       const { id: messageId, state } = message
       const limit = { maxTurns, maxLength }
       const before = yield* chain(d.storage.messages.history({ messageId, ...limit }))

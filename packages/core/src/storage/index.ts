@@ -87,7 +87,7 @@ export {
 export { toIso } from '../domain/values/instant.js'
 export type { Sealed } from '../domain/values/sealed.js'
 export { orderKeyOf } from '../domain/webhooks/delivery-order.js'
-export { ownBody } from '../domain/webhooks/thin-body.js'
+export { ownBody } from '../domain/webhooks/own-body.js'
 export {
   decideRedelivery,
   hasStatus,

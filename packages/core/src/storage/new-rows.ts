@@ -1,4 +1,4 @@
-import { ownBody } from '../domain/webhooks/thin-body.js'
+import { ownBody } from '../domain/webhooks/own-body.js'
 import { orderKeyOf } from '../domain/webhooks/delivery-order.js'
 import type { Instant } from '../domain/values/instant.js'
 import type { MessageState } from '../domain/messages/message.js'

@@ -1,6 +1,8 @@
 import { ok, safeTry } from 'neverthrow'
 import type { Instant } from '../domain/values/instant.js'
 import { ofPage, type PageInput } from '../domain/values/page-rules.js'
+import { shownParts } from '../domain/messages/shown-message.js'
+import type { EventOf } from '../domain/webhooks/event.js'
 import { isPublished, subscribesTo } from '../domain/webhooks/event-name.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { withoutInputUrl } from '../domain/values/input-url.js'
@@ -9,7 +11,8 @@ import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/webhooks/log
 import type { Platform, Reading } from '../platform.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { EventsAfter, ListedEvent, LoggedEvent } from '../ports/event-store.js'
-import type { Unavailable } from '../ports/stored.js'
+import { success } from '../ports/port-result.js'
+import type { Stored, Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
 import { chain, existing } from '../pacing/chain.js'
 
@@ -23,6 +26,8 @@ export type ReadEventsInput = {
   readonly waitMs?: number | undefined
   /** Ends the wait. */
   readonly abort?: Reader | undefined
+  /** True to read the parts of answers too. */
+  readonly parts?: boolean | undefined
 }
 
 /**
@@ -121,7 +126,7 @@ const DEFAULT_LIMIT = 50
 
 export const readEvents =
   (d: Pick<Platform, 'clock' | 'shared' | 'storage'> & { readonly eventReaders: EventReaders }) =>
-  ({ projectId, after, limit = DEFAULT_LIMIT, waitMs = 0, abort }: ReadEventsInput) =>
+  ({ projectId, after, limit = DEFAULT_LIMIT, waitMs = 0, abort, parts }: ReadEventsInput) =>
     safeTry(async function* () {
       const sent = after === undefined ? undefined : placeOf(projectId, after)
       const isCursor = after === undefined || sent !== undefined
@@ -131,7 +136,7 @@ export const readEvents =
       let place = sent
       const deadline = d.clock.elapsed() + Math.min(waitMs, MOST_WAIT_MS)
       for (;;) {
-        const page = yield* d.shared(pageOf(d))({ projectId, limit, ...fromPlace(place) })
+        const page = yield* d.shared(pageOf(d))({ projectId, limit, parts, ...fromPlace(place) })
         if (page === 'expired') return fail('event_cursor_expired')
         const last = page.events.at(-1)
         if (last) place = placeAt(last)
@@ -163,15 +168,17 @@ const fromPlace = (place: LogPlace | undefined) =>
 const MOST_TEXT = 2 * 1024 * 1024
 /** Events per read of the storage. */
 const PART = 20
+const PART_WITH_PARTS = 4
 
 /** Returns the page up to the event that reaches the limit of text. */
-const pageOf = (d: Reading) => (query: EventsAfter) =>
+const pageOf = (d: Reading) => (query: EventsAfter & Pick<ReadEventsInput, 'parts'>) =>
   safeTry(async function* () {
     const events: LoggedEvent[] = []
-    const { projectId, after, mark } = query
+    const { projectId, after, mark, parts } = query
+    const most = parts ? PART_WITH_PARTS : PART
     let [text, next] = [0, after]
     for (;;) {
-      const limit = Math.min(PART, query.limit - events.length)
+      const limit = Math.min(most, query.limit - events.length)
       const part = yield* chain(
         d.storage.events.list({
           projectId,
@@ -183,10 +190,35 @@ const pageOf = (d: Reading) => (query: EventsAfter) =>
       // A purge can expire the position between two reads. The next page then says so.
       if (part === 'expired')
         return ok(next === undefined || events.length === 0 ? part : { events, next })
-      events.push(...part.events)
+      const found = parts ? yield* chain(withParts(d.storage, part.events)) : part.events
+      events.push(...found)
       next = part.next
-      for (const { body } of part.events) text += body.length
+      for (const { body } of found) text += body.length
       if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
         return ok({ events, next })
     }
   })
+
+/** Adds the stored parts of answers to the bodies of `message.responded`. */
+async function withParts(
+  { messages }: Pick<Platform['storage'], 'messages'>,
+  events: readonly LoggedEvent[],
+): Stored<readonly LoggedEvent[]> {
+  const answers = new Map(
+    events
+      .filter(({ name }) => name === 'message.responded')
+      .map(({ id, body }) => [id, JSON.parse(body) as EventOf<'message.responded'>]),
+  )
+  if (answers.size === 0) return success(events)
+  const read = await messages.parts([...answers.values()].map(({ data }) => data.messageId))
+  if (!read.ok) return read
+  return success(
+    events.map((event) => {
+      const answer = answers.get(event.id)
+      const parts = answer && read.value.get(answer.data.messageId)
+      if (!parts) return event
+      const body = JSON.stringify({ ...answer, data: { ...answer.data, ...shownParts(parts) } })
+      return { ...event, body }
+    }),
+  )
+}

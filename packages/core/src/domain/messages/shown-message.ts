@@ -11,7 +11,7 @@ import {
   type MessageInput,
 } from './message-input.js'
 import { errorOf, statusOf, type Message, type MessageStateKind } from './message.js'
-import type { Part } from './part.js'
+import type { AnswerParts, Part } from './part.js'
 import type { RunError } from './run.js'
 
 /** The result of a send: the answer if it came in time. */
@@ -43,9 +43,8 @@ export type ShownMessage = Outcome & {
   readonly createdAt: string
 }
 
-type Outcome = {
-  /** Present with the time fields if the state is `responded`. */
-  readonly response?: string | undefined
+/** The parts of an answer as callers see them. */
+export type ShownParts = {
   /**
    * The parts of an answer that is more than text. The joined text parts are the response. Lists
    * leave them out.
@@ -53,6 +52,11 @@ type Outcome = {
   readonly parts?: readonly Part[] | undefined
   /** Present if the agent emitted more parts than a message can have. */
   readonly partsTruncated?: true | undefined
+}
+
+type Outcome = ShownParts & {
+  /** Present with the time fields if the state is `responded`. */
+  readonly response?: string | undefined
   /** The duration of the run that answered. */
   readonly responseTimeMs?: number | undefined
   readonly respondedAt?: string | undefined
@@ -87,12 +91,16 @@ export const shownMessage = (message: Message): ShownMessage => ({
   metadata: message.metadata,
   executionPrincipal: message.executionPrincipal,
   ...outcomeOf(message),
-  ...(message.parts && { parts: message.parts.parts }),
-  ...(message.parts?.isTruncated && { partsTruncated: true }),
+  ...(message.parts && shownParts(message.parts)),
   ...openInputOf(message),
   inputs: message.inputs?.map(shownInput),
   attempt: message.attempt,
   createdAt: toIso(message.createdAt),
+})
+
+export const shownParts = ({ parts, isTruncated }: AnswerParts): ShownParts => ({
+  parts,
+  ...(isTruncated && { partsTruncated: true }),
 })
 
 function outcomeOf({ state }: Message): Outcome {

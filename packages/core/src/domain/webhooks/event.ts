@@ -2,6 +2,7 @@ import type { Instant } from '../values/instant.js'
 import { toIso } from '../values/instant.js'
 import type { Json, JsonObject } from '../values/json.js'
 import type { ExecutionPrincipal } from '../access/principal.js'
+import type { Part } from '../messages/part.js'
 import type { RunError } from '../messages/run.js'
 import type { TraceContext } from '../messages/trace.js'
 import type { UnreachableError } from '../values/unreachable-error.js'
@@ -72,6 +73,10 @@ export type FailedAttempt =
 export type EventData = {
   readonly 'message.responded': OfMessage & {
     readonly response: string
+    /** Only for webhooks with `payload: "parts"`, and for readers that ask. */
+    readonly parts?: readonly Part[]
+    /** The agent emitted more parts, or a body has no room for them. */
+    readonly partsTruncated?: true
     /** The time from the start of the answering run to its answer. */
     readonly responseTimeMs: number
     readonly usage?: RunUsage
@@ -155,6 +160,8 @@ export type WebhookEvent = FilteredEvent & {
   readonly body: string
   /** The address of the service, for thin bodies. Not stored. */
   readonly serviceUrl?: string
+  /** The body for webhooks with `payload: "parts"`, if the event is of an answer with parts. */
+  readonly partsBody?: string
   /** The trace context of the request that caused the event. */
   readonly trace?: TraceContext
   /** Present if a host published the event. */

@@ -18,8 +18,8 @@ import { readyToProbe, untried, type WebhookHealth } from './webhook-health.js'
 const ORDERINGS = ['none', 'session'] as const
 type Ordering = (typeof ORDERINGS)[number]
 
-/** `thin`: the body of a delivery has ids and a URL instead of the data. */
-const PAYLOADS = ['full', 'thin'] as const
+/** What the body of a delivery has: the data, ids and a URL, or the data with parts of answers. */
+const PAYLOADS = ['full', 'thin', 'parts'] as const
 type Payload = (typeof PAYLOADS)[number]
 
 /** A registered receiver. */
@@ -91,8 +91,9 @@ export type WebhookSettings = SendingChange & {
    */
   readonly ordering?: Ordering | undefined
   /**
-   * `thin`: the body has the ids and the URL of the event instead of its data. Default: `full`. A
-   * change applies to the next event.
+   * `thin`: the body has the ids and the URL of the event instead of its data. `parts`: the data of
+   * `message.responded` has the parts of the answer too. Default: `full`. A change applies to the
+   * next event.
    */
   readonly payload?: Payload | undefined
   /** True keeps all deliveries and sends nothing. Default: false. */
@@ -181,10 +182,11 @@ export const ownSettings = {
     type: 'string',
     enum: PAYLOADS,
     default: 'full',
-    label: 'send the ids and the URL of each event instead of its data',
+    label: 'body of each event: full, thin (ids and a URL), or with the parts of answers',
     description:
-      '`thin`: the body has the ids and the URL of the event instead of its data. A change ' +
-      'applies to the next event.',
+      '`thin`: the body has the ids and the URL of the event instead of its data. `parts`: the ' +
+      'data of `message.responded` has the parts of the answer too. A change applies to the next ' +
+      'event.',
   },
   paused: {
     type: 'boolean',

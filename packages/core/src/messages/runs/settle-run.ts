@@ -106,7 +106,8 @@ export async function settleRun(
   const { events } = decided
   const parts = checked.kind === 'answered' ? partsOf?.(checked.response) : undefined
   const state = parts ? withParts(decided.state) : decided.state
-  const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
+  const outgoing =
+    events.length > 0 ? outgoingOf(context, events, projectId, trace, parts) : undefined
   const { messageId, token } = held
   const record = {
     messageId,

@@ -16,35 +16,36 @@ const claimedBodies = async (deliveries: UnwrappedStorage['deliveries'], now: nu
   )
 
 export function thinBodiesSuite(it: StorageTest): void {
-  it('G4: a thin delivery keeps its bytes, whatever becomes of its webhook', async ({
-    storage: { deliveries, webhooks },
-    scene,
-  }) => {
-    const agent = await scene.agent()
-    const [thin, full] = [await scene.webhook(THIN), await scene.webhook()]
-    const event = anEvent(agent, { serviceUrl: 'https://before.example' })
-    const body = ownBody(THIN, event)
-    expect(body).toContain('https://before.example/v1/events/')
-    const run = await scene.run(agent)
-    const recorded = await scene.answer(run, NOW, scene.outgoing(event, claim))
-    const born = recorded.kind === 'recorded' ? recorded.deliveries : []
-    const bytes = new Map([
-      [thin.id, body],
-      [full.id, event.body],
-    ])
-    expect(new Map(born.map((one) => [one.webhook.id, one.body]))).toEqual(bytes)
-    for (const one of born)
-      expect(await deliveries.get(agent.projectId, one.delivery.id)).toMatchObject({
-        body: one.body,
-        attempts: [],
-      })
-    await webhooks.update(agent.projectId, thin.id, { payload: 'full', updatedAt: NOW })
-    await webhooks.update(agent.projectId, full.id, { ...THIN, updatedAt: NOW })
-    expect(await claimedBodies(deliveries, NOW + LEASE_MS)).toEqual(bytes)
-    for (const { delivery } of born) await deliveries.cancel(agent.projectId, delivery.id, NOW)
-    await deliveries.redeliver({ projectId: agent.projectId }, { limit: 10 }, NOW + MINUTE)
-    expect(await claimedBodies(deliveries, NOW + MINUTE)).toEqual(bytes)
-  })
+  it.for([THIN, { payload: 'parts' } as const])(
+    'G4: a delivery with %j keeps its bytes, whatever becomes of its webhook',
+    async (own, { storage: { deliveries, webhooks }, scene }) => {
+      const agent = await scene.agent()
+      const [special, full] = [await scene.webhook(own), await scene.webhook()]
+      const partsBody = '{"data":{"parts":[{"type":"text","text":"“</script>\\u0000😀"}]}}'
+      const event = anEvent(agent, { serviceUrl: 'https://before.example', partsBody })
+      const body = ownBody(own, event)
+      expect(body).toContain(own.payload === 'thin' ? 'https://before.example/v1/' : partsBody)
+      const run = await scene.run(agent)
+      const recorded = await scene.answer(run, NOW, scene.outgoing(event, claim))
+      const born = recorded.kind === 'recorded' ? recorded.deliveries : []
+      const bytes = new Map([
+        [special.id, body],
+        [full.id, event.body],
+      ])
+      expect(new Map(born.map((one) => [one.webhook.id, one.body]))).toEqual(bytes)
+      for (const one of born)
+        expect(await deliveries.get(agent.projectId, one.delivery.id)).toMatchObject({
+          body: one.body,
+          attempts: [],
+        })
+      await webhooks.update(agent.projectId, special.id, { payload: 'full', updatedAt: NOW })
+      await webhooks.update(agent.projectId, full.id, { ...THIN, updatedAt: NOW })
+      expect(await claimedBodies(deliveries, NOW + LEASE_MS)).toEqual(bytes)
+      for (const { delivery } of born) await deliveries.cancel(agent.projectId, delivery.id, NOW)
+      await deliveries.redeliver({ projectId: agent.projectId }, { limit: 10 }, NOW + MINUTE)
+      expect(await claimedBodies(deliveries, NOW + MINUTE)).toEqual(bytes)
+    },
+  )
 
   it('a change of the payload applies to the next event', async ({
     storage: { deliveries, webhooks },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { freezeEvent, type EventPayload } from './event.js'
 import { sampleEvent } from './event-samples.js'
-import { ownBody } from './thin-body.js'
+import { bodyWithParts, MAX_PARTS_BODY, ownBody } from './own-body.js'
 
 const thin = { payload: 'thin' } as const
 const dataOf = (event: Parameters<typeof ownBody>[1]): unknown =>
@@ -10,6 +10,26 @@ const dataOf = (event: Parameters<typeof ownBody>[1]): unknown =>
 it('a full body is that of the event', () => {
   const event = freezeEvent(sampleEvent('message.responded'), 'e', 'p', 0)
   expect(ownBody({ payload: 'full' }, event)).toBeUndefined()
+})
+
+it('a body with parts has the parts as far as there is room, and else says so', () => {
+  const sample = sampleEvent('message.responded')
+  const event = freezeEvent(sample, 'e', 'p', 0)
+  const dataWith = (text: string, isTruncated: boolean, response = 'Hello!') => {
+    const answer = freezeEvent({ ...sample, data: { ...sample.data, response } }, 'e', 'p', 0)
+    const body = bodyWithParts(answer, { parts: [{ type: 'text', text }], isTruncated })
+    expect(body?.length ?? 0).toBeLessThanOrEqual(MAX_PARTS_BODY)
+    return body && (JSON.parse(body) as { data: object }).data
+  }
+  const parts = [{ type: 'text', text: '</script>' }]
+  expect(dataWith('</script>', false)).toEqual({ ...sample.data, parts })
+  expect(dataWith('</script>', true)).toEqual({ ...sample.data, parts, partsTruncated: true })
+  const long = 'x'.repeat(MAX_PARTS_BODY)
+  expect(dataWith(long, false)).toEqual({ ...sample.data, partsTruncated: true })
+  expect(dataWith('a', false, long)).toBeUndefined()
+  const asksForParts = { payload: 'parts' } as const
+  expect(ownBody(asksForParts, { ...event, partsBody: '{}' })).toBe('{}')
+  expect(ownBody(asksForParts, event)).toBeUndefined()
 })
 
 it('a thin body has the ids of a message and the URL of the event, and no text', () => {
