@@ -1,47 +1,24 @@
 import type { StreamEvent } from '@org/agent-messaging-core'
+import { AnswerSteps, type AnswerStep, type TextStep } from './chat/answer-steps.js'
 
-type Chunk = Extract<StreamEvent, { kind: 'chunk' }>
+export type { TextStep } from './chat/answer-steps.js'
 
-/** A step of an answer. `restart` makes all text before it void. */
-export type TextStep =
-  | { readonly kind: 'text'; readonly delta: string }
-  | { readonly kind: 'restart' }
-
-/**
- * Turns the pieces of an answer into text that only grows. A later attempt, and a final answer that
- * does not start with the pieces before it, make a `restart`.
- */
+/** The steps of an answer for readers that get only its text. */
 export class AnswerText {
-  #text = ''
-  #attempt: number | undefined
-  /** True after a lost piece: the rest comes with the final answer. */
-  #hasGap = false
+  readonly #steps = new AnswerSteps()
 
   get text(): string {
-    return this.#text
+    return this.#steps.text
   }
 
-  take({ attempt, offset, text }: Chunk): TextStep[] {
-    const steps = attempt === this.#attempt ? [] : this.#restart()
-    this.#attempt = attempt
-    if (offset !== this.#text.length) this.#hasGap = true
-    if (this.#hasGap) return steps
-    this.#text += text
-    return [...steps, { kind: 'text', delta: text }]
+  take(chunk: Extract<StreamEvent, { kind: 'chunk' }>): TextStep[] {
+    return this.#steps.take(chunk).filter(isTextStep)
   }
 
   /** Returns the steps that complete the final answer. */
   finish(answer: string): TextStep[] {
-    const steps = answer.startsWith(this.#text) ? [] : this.#restart()
-    const delta = answer.slice(this.#text.length)
-    this.#text = answer
-    return delta === '' ? steps : [...steps, { kind: 'text', delta }]
-  }
-
-  #restart(): TextStep[] {
-    const isVoid = this.#text !== ''
-    this.#text = ''
-    this.#hasGap = false
-    return isVoid ? [{ kind: 'restart' }] : []
+    return this.#steps.complete(answer).filter(isTextStep)
   }
 }
+
+const isTextStep = (step: AnswerStep): step is TextStep => step.kind !== 'part'

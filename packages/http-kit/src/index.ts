@@ -12,6 +12,9 @@ export {
 export { answerFieldsHtml } from './answer-fields.js'
 export { AnswerText, type TextStep } from './answer-text.js'
 export { readBytes, readJson } from './body.js'
+export { AnswerSteps, type AnswerStep } from './chat/answer-steps.js'
+export { allowChat, chatApp, readObject, replyAnswer, type AnswerWriter } from './chat/chat-app.js'
+export { ChatSession, type ChatAnswer, type ChatMessage } from './chat/chat-session.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {
