@@ -45,7 +45,10 @@ export function classify(error: unknown, hasHead: boolean): Unreachable {
   return unreachable('protocol', `the request failed (${code})`)
 }
 
-const ENDED_EARLY = unreachable('reset', 'the connection ended before the response was complete')
+export const ENDED_EARLY = unreachable(
+  'reset',
+  'the connection ended before the response was complete',
+)
 const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 const RESETS = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', LENGTH_MISMATCH])
 const UNSENDABLE = new Set([

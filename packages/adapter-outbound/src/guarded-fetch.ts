@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpMethod } from './exchange.js'
 import { Fault } from './fault.js'
 import type { OutboundHttp } from './outbound-http.js'
-import { errorOf, type HttpStream } from './models/streamed-response.js'
+import { errorOf, STREAM_LIMITS, type HttpStream } from './models/streamed-response.js'
 
 export type FetchLimits = {
   /** Limits the body of a response. */
@@ -16,14 +16,13 @@ export type FetchLimits = {
 }
 
 /**
- * A body can hold the longest text with every character escaped. An event stream can hold the same
- * text in events of one word. The deadline is longer than any caller's.
+ * A body can hold the longest text with every character escaped. The deadline is longer than any
+ * caller's.
  */
 const LIMITS = {
+  ...STREAM_LIMITS,
   maxBodyBytes: 8 * 1024 * 1024,
-  maxEventStreamBytes: 64 * 1024 * 1024,
   deadlineMs: 24 * 3_600_000,
-  idleMs: 5 * 60_000,
 }
 
 /**

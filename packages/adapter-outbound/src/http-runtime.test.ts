@@ -411,6 +411,140 @@ describe('an agent’s answer', () => {
   })
 })
 
+describe('a streamed answer', () => {
+  const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n'
+  const event = (name: string, data: unknown) =>
+    `event: ${name}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
+  const answer = event('answer', { response: 'Hi' })
+  const LOST = {
+    kind: 'failed',
+    retryable: true,
+    error: { code: 'RUNTIME_ERROR', message: expect.stringContaining('(reset)') as string },
+  }
+
+  /** The outcome and what the run emits if the agent's server sends exactly this text. */
+  async function runOf(text: string, setting: Parameters<typeof running>[1] = {}) {
+    const server = await receiver((socket) => void socket.end(HEAD + text))
+    const emitted: unknown[] = []
+    const agent = await running(server.url, setting)
+    const outcome = await agent.run({ ...request, emit: (one) => emitted.push(one) }, never)
+    return { outcome, emitted, server }
+  }
+
+  it('emits its chunks and parts in their order', async () => {
+    const call = { toolCallId: 'c1', toolName: 'look' }
+    const parts = [
+      { type: 'tool-input-available', ...call, input: {} },
+      { type: 'tool-output-available', toolCallId: 'c1', output: 'cat' },
+    ]
+    const [input, output] = parts.map((part) => event('part', { part }))
+    const chunk = event('chunk', { text: 'Hi' })
+    const { outcome, emitted, server } = await runOf(
+      `: hello\n\n${input}${chunk}${output}${answer}`,
+    )
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
+    expect(emitted).toEqual([parts[0], 'Hi', parts[1]])
+    expect(server.requests[0]).toContain('accept: application/json, text/event-stream\r\n')
+  })
+
+  it('is not asked for by an agent with an Accept header of its own', async () => {
+    const headers = { Accept: 'application/json' }
+    const { server } = await runOf(answer, { headers })
+    expect(server.requests[0]).toMatch(/^Accept: application\/json\r$/m)
+    expect(server.requests[0]).not.toContain('text/event-stream')
+  })
+
+  it('ends the run and the connection, even if the agent goes on', async () => {
+    const server = await receiver((socket) => socket.write(HEAD + answer))
+    expect(await (await running(server.url)).run(request, never)).toEqual({
+      kind: 'answered',
+      response: 'Hi',
+    })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it('can be a question, and have the tokens of the run', async () => {
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    const { outcome } = await runOf(event('answer', { question: 'Pay?', usage }))
+    expect(outcome).toEqual({ kind: 'input_required', question: 'Pay?', usage })
+  })
+
+  it('is not failed by wrong events before it', async () => {
+    const lone = event('part', '{"part":{"type":"reasoning-delta","id":"r","text":"\\ud83d"}}')
+    const wrong = [
+      event('chunk', '{"te'),
+      event('chunk', { text: 1 }),
+      event('chunk', ['Hi']),
+      event('part', { part: 'text' }),
+      event('part', { type: 'finish-step' }),
+      event('later', { text: 'Hi' }),
+      'data: {"text":"Hi"}\n\n',
+      lone,
+    ]
+    const { outcome, emitted } = await runOf(wrong.join('') + answer)
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
+    expect(emitted).toEqual([{ type: 'reasoning-delta', id: 'r', text: '\ud83d' }])
+  })
+
+  it('can be the last bytes of the stream', async () => {
+    expect((await runOf(answer.trimEnd())).outcome).toEqual({ kind: 'answered', response: 'Hi' })
+  })
+
+  it.each(['', event('chunk', { text: 'Hi' }), answer.trimEnd().slice(0, -1)])(
+    'that breaks off after %j is retried',
+    async (text) => {
+      expect((await runOf(text)).outcome).toEqual(LOST)
+    },
+  )
+
+  it('of a connection that breaks is retried', async () => {
+    const head = HEAD.replace('\r\n\r\n', '\r\ncontent-length: 1000\r\n\r\n')
+    const server = await receiver((socket) => void socket.end(head + event('chunk', {})))
+    expect(await (await running(server.url)).run(request, never)).toEqual(LOST)
+  })
+
+  it.each([event('answer', '{"respo'), event('answer', {}), event('answer', ['Hi'])])(
+    'of %j is invalid',
+    async (text) => {
+      expect((await runOf(text + answer)).outcome).toMatchObject({
+        kind: 'failed',
+        retryable: false,
+        error: { code: 'RESPONSE_INVALID' },
+      })
+    },
+  )
+
+  it('with an event beyond the limit is invalid and not read further', async () => {
+    const text = 'x'.repeat(200_000)
+    const server = await receiver((socket) => socket.write(HEAD + event('chunk', { text })))
+    const agent = await running(server.url, { maxAnswerBytes: 100_000 })
+    expect(await agent.run(request, never)).toEqual({
+      kind: 'failed',
+      retryable: false,
+      error: {
+        code: 'RESPONSE_INVALID',
+        message: 'the response has an event of more than 100000 characters',
+      },
+    })
+    await eventually('the connection ends', () => server.open.size === 0)
+  })
+
+  it('that exceeds the agent’s timeout, or is called off, ends', async () => {
+    const server = await receiver((socket) => socket.write(HEAD + event('chunk', { text: 'Hi' })))
+    const late = await running(server.url, { options: { timeoutMs: 100 } })
+    const TIMEOUT_ERROR = { retryable: true, error: { code: 'RUNTIME_TIMEOUT' } }
+    expect(await late.run(request, never)).toMatchObject(TIMEOUT_ERROR)
+    const aborter = new AbortController()
+    const emit = () => aborter.abort(new Error('cancelled'))
+    const agent = await running(server.url)
+    expect(await agent.run({ ...request, emit }, aborter.signal)).toMatchObject(TIMEOUT_ERROR)
+    const stopped = await running(server.url)
+    const ended = stopped.run({ ...request, emit: () => void stopped.stop() }, never)
+    expect(await ended).toMatchObject(TIMEOUT_ERROR)
+    await eventually('the connections end', () => server.open.size === 0)
+  })
+})
+
 describe('a run', () => {
   it('ends with its signal, and closes its connection', async () => {
     const server = await receiver((socket) => void socket)
@@ -546,7 +680,11 @@ describe('the health check', () => {
       crypto,
       clock,
       publicUrl: () => undefined,
-      http: { send: async () => late, vet: async () => success(undefined) },
+      http: {
+        send: async () => late,
+        sendOrStream: async () => late,
+        vet: async () => success(undefined),
+      },
     })
     const agent = anAgent({ runtime: { kind: 'http', options: { url: 'https://agent.example/' } } })
     const started = await kind.start({ agent, secrets: { signingSecret } }, () => undefined)

@@ -15,13 +15,15 @@ import {
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { Calls } from './calls.js'
-import { ABORTED, type HttpRequest } from './exchange.js'
+import { ABORTED } from './exchange.js'
+import { STREAM_LIMITS } from './models/streamed-response.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-outcome.js'
+import { streamedRun } from './streamed-run.js'
 import { Workload } from './workload.js'
 
 export type HttpRuntimeOptions = {
-  readonly http: Pick<OutboundHttp, 'send' | 'vet'>
+  readonly http: Pick<OutboundHttp, 'send' | 'sendOrStream' | 'vet'>
   readonly crypto: Pick<Crypto, 'hmacSha256'>
   readonly clock: Pick<Clock, 'now'>
   /** The URL of this service for agents. Without it, a run carries a callback token but no URL. */
@@ -40,7 +42,8 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
  * `{messageId, agentId, sessionId, message, parts?, responseSchema?, metadata?, executionPrincipal,
  * attempt, callback}`.
  *
- * `200 {"response"}` answers the message. `202` promises an answer to the callback URL with the
+ * `200 {"response"}` answers the message. A 200 of type `text/event-stream` has the answer in its
+ * last event, after chunks and parts. `202` promises an answer to the callback URL with the
  * callback token. The options are `{url, headers?, timeoutMs?}`. Headers are secret.
  */
 export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
@@ -106,24 +109,32 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   const { http, clock, maxAnswerBytes } = settings
   const calls = new Calls()
   const load = new Workload()
-  const send = (request: Omit<HttpRequest, 'signal'>, caller: AbortSignal) =>
-    calls.run(caller, (signal) => http.send({ ...request, signal }))
-
   async function run(request: RunRequest, signal: AbortSignal) {
     const { timeoutMs: deadlineMs } = target
-    const limits = { maxBodyBytes: maxAnswerBytes, ...(deadlineMs !== undefined && { deadlineMs }) }
-    const outcome = await send({ ...signedRequest(settings, target, request), ...limits }, signal)
-    return runOutcomeOf(outcome, clock.now())
+    const limits = {
+      ...STREAM_LIMITS,
+      maxBodyBytes: maxAnswerBytes,
+      ...(deadlineMs !== undefined && { deadlineMs }),
+    }
+    const signed = signedRequest(settings, target, request)
+    const outcome = await http.sendOrStream({ ...signed, ...limits, signal })
+    return outcome.kind === 'stream'
+      ? streamedRun(outcome, { emit: request.emit, maxEventLength: maxAnswerBytes, signal })
+      : runOutcomeOf(outcome, clock.now())
   }
 
   return {
-    run: (request, signal) => load.count(run(request, signal), signal),
+    run: (request, caller) =>
+      load.count(
+        calls.run(caller, (signal) => run(request, signal)),
+        caller,
+      ),
     /** Any response to OPTIONS shows that the agent's server is up. */
-    async health(signal) {
+    async health(caller) {
       const { healthTimeoutMs: deadlineMs } = load
-      const outcome = await send(
-        { method: 'OPTIONS', url: target.url, headers: {}, deadlineMs, maxBodyBytes: 0 },
-        signal,
+      const probe = { method: 'OPTIONS', url: target.url, headers: {} } as const
+      const outcome = await calls.run(caller, (signal) =>
+        http.send({ ...probe, deadlineMs, maxBodyBytes: 0, signal }),
       )
       if (outcome.kind === 'response') return { ok: true }
       const isLate = outcome.error === 'timeout' && outcome !== ABORTED
@@ -134,6 +145,9 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
     stop: () => calls.stop(),
   }
 }
+
+/** An agent can stream its answer. Its own `Accept` header wins. */
+const ACCEPT = 'application/json, text/event-stream'
 
 function signedRequest(
   { crypto, clock, publicUrl, headerPrefix }: Settings,
@@ -156,7 +170,8 @@ function signedRequest(
     ...signature,
     ...run.trace,
   }
-  return { method: 'POST', url, headers: withCustomHeaders(ours, target.headers), body } as const
+  const headers = withCustomHeaders(withCustomHeaders(ours, target.headers), { accept: ACCEPT })
+  return { method: 'POST', url, headers, body } as const
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {

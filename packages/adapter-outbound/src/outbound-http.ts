@@ -7,6 +7,7 @@ import { proxyTunnel } from './proxy.js'
 import { hostResolver } from './resolve-host.js'
 import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './response.js'
 import {
+  CollectedOrStreamed,
   StreamedResponse,
   type HttpStream,
   type StreamRequest,
@@ -22,6 +23,8 @@ export type OutboundHttp = {
   send(request: HttpRequest): Promise<HttpOutcome>
   /** Like `send`, but settles with the head of the response. The server waits for a slow reader. */
   stream(request: StreamRequest): Promise<HttpStream | Unreachable>
+  /** Like `stream` for a 200 of type `text/event-stream`, and like `send` for another response. */
+  sendOrStream(request: StreamRequest): Promise<HttpOutcome | HttpStream>
   /**
    * Checks whether requests can go to `url`. The error continues a sentence that starts with the
    * field's name. An unresolvable name is accepted, because every dial checks again.
@@ -122,6 +125,8 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
       new Promise((settle) => begin(request, new CollectedResponse(request.maxBodyBytes, settle))),
     stream: (request) =>
       new Promise((settle) => begin(request, new StreamedResponse(request, settle))),
+    sendOrStream: (request) =>
+      new Promise((settle) => begin(request, new CollectedOrStreamed(request, settle))),
     vet,
     close,
   }

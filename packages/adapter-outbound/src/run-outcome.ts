@@ -8,7 +8,9 @@ import {
   type EndedRun,
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
-import type { Unreachable } from './fault.js'
+import { ABORTED } from './exchange.js'
+import { Fault, type Unreachable } from './fault.js'
+import { TooLarge } from './models/streamed-response.js'
 import type { HttpOutcome, HttpResponse } from './response.js'
 import { parseRetryAfter } from './retry-after.js'
 
@@ -25,6 +27,17 @@ export function unreachedRun({ error, detail }: Unreachable): RunOutcome {
   // A retry meets the same address rules.
   const retryable = error !== 'address_blocked'
   return failedRun('RUNTIME_ERROR', `the runtime was not reached (${error}): ${detail}`, retryable)
+}
+
+/**
+ * Turns an error while a response is read into the outcome of its run. Returns undefined if the
+ * error has another cause.
+ */
+export function unreadRun(thrown: unknown, signal: AbortSignal): RunOutcome | undefined {
+  const error: unknown = signal.aborted ? signal.reason : thrown
+  if (error instanceof TooLarge) return failedRun('RESPONSE_INVALID', error.message)
+  if (error instanceof Fault) return unreachedRun(error.outcome)
+  return signal.aborted ? unreachedRun(ABORTED) : undefined
 }
 
 /** Reads from `Retry-After` when a server accepts the next attempt. */
@@ -58,6 +71,11 @@ function answered(response: HttpResponse): RunOutcome {
       "the runtime's answer is incomplete JSON without a Content-Length, so it can be cut off",
       true,
     )
+  return answerIn(json)
+}
+
+/** Reads the JSON of an answer or a question. */
+export function answerIn(json: Json | undefined): EndedRun {
   const usage = isJsonObject(json) ? parseRunUsage(json['usage']) : undefined
   const used = usage && { usage }
   if (isJsonObject(json) && json['question'] !== undefined) return { ...asked(json), ...used }

@@ -753,6 +753,16 @@ export interface components {
      *       "response": "Hello!"
      *     }
      * @example {
+     *       "response": "Hello!",
+     *       "parts": [
+     *         {
+     *           "type": "reasoning-delta",
+     *           "id": "r",
+     *           "text": "Think."
+     *         }
+     *       ]
+     *     }
+     * @example {
      *       "error": {
      *         "message": "the model is busy",
      *         "retryable": true
@@ -769,6 +779,8 @@ export interface components {
     readonly RunAnswer: {
       readonly response?: string | null
       readonly error?: components['schemas']['RunAnswerError'] | null
+      /** @description With `response`: the part events of the run in their order, each a `PartEvent` or `{"type":"text-delta","text"}`. Wrong events are dropped. */
+      readonly parts?: readonly JsonObject[] | null
       /** @description A question to a person. */
       readonly question?: string | null
       readonly options?: readonly string[] | null

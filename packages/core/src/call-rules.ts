@@ -238,7 +238,13 @@ const CHECKS: Grouped = {
   host: {
     authenticate: { key: STRING, project: (value) => (value === null ? undefined : TEXT(value)) },
     authenticateToken: { token: STRING },
-    answerRun: { agent: TEXT, messageId: STRING, runToken: STRING, run: needed(object) },
+    answerRun: {
+      agent: TEXT,
+      messageId: STRING,
+      runToken: STRING,
+      run: needed(object),
+      parts: optional(objects),
+    },
     readByLink: LINK,
     answerByLink: LINK,
     findPortalLink: { code: STRING },

@@ -97,29 +97,58 @@ describe('a turn of an A2A agent', () => {
     expect(outcome).toEqual({ kind: 'answered', response: 'hello' })
   })
   it.each([
-    ['data:{"total":7}', '2 × data (application/json)'],
-    ['reply data:[1]', '1 × data (application/json)'],
+    ['raw:a|raw:b', '2 × file (image/png)'],
+    ['reply raw:a', '1 × file (image/png)'],
     ['ask data:{"choose":"one"}', '1 × data (application/json)'],
-  ])('fails and says what came when the answer has no text: %s', async (message, sent) => {
+  ])('fails and says what came when the service can keep nothing: %s', async (message, sent) => {
     const outcome = await (await running(await remote())).run(session().request(message), never)
     expect(outcome).toEqual({
       kind: 'failed',
       error: {
         code: 'RESPONSE_INVALID',
-        message: `the agent answered without text. It sent ${sent}. This service reads text parts only`,
+        message: `the agent sent no text, only ${sent}, which this service does not keep`,
       },
       retryable: false,
     })
   })
-  it('takes the text of an answer that has data too, and reports the data', async () => {
+  it('emits the data and files of the answer, and reports files with bytes', async () => {
     const telemetry = recordingTelemetry()
     const agent = await running(await remote(), { telemetry })
-    const request = session().request('seven|data:{"total":7}', { messageId: 'm-1' })
+    const emitted: unknown[] = []
+    const named = '{"total":8,"metadata":{"name":"order","id":"o-1"}}'
+    const request = session().request(
+      `seven|data:{"total":7}|url:https://files.example/a|raw:a|data:${named}`,
+      { messageId: 'm-1', emit: (one) => emitted.push(one) },
+    )
     expect(await agent.run(request, never)).toEqual({ kind: 'answered', response: 'seven' })
+    expect(emitted).toEqual([
+      'seven',
+      { type: 'data', name: 'data', data: { total: 7 } },
+      {
+        type: 'file',
+        url: 'https://files.example/a',
+        mediaType: 'application/octet-stream',
+        filename: 'a.bin',
+      },
+      { type: 'data', name: 'order', id: 'o-1', data: JSON.parse(named) as unknown },
+    ])
     expect(telemetry.facts).toMatchObject([
-      { name: 'answer.shortened', messageId: 'm-1', leftOut: expect.stringContaining('× data') },
+      { name: 'answer.shortened', messageId: 'm-1', leftOut: '1 × file (image/png)' },
     ])
   })
+  it.each(['data:{"total":7}', 'reply data:{"total":7}'])(
+    'can be data without text: %s',
+    async (message) => {
+      const emitted: unknown[] = []
+      const emit = (one: unknown) => void emitted.push(one)
+      const agent = await running(await remote())
+      const outcome = await agent.run(session().request(message, { emit }), never)
+      expect(outcome).toEqual({ kind: 'answered', response: '' })
+      expect(emitted.filter((one) => one !== '')).toEqual([
+        { type: 'data', name: 'data', data: { total: 7 } },
+      ])
+    },
+  )
   it('sends the session and the principal', async () => {
     const agent = await remote()
     const executionPrincipal = { type: 'end_user', endUserId: 'u-1' } as const

@@ -19,7 +19,7 @@ export type A2aRuntimeOptions = {
   /** Checks a URL. The error continues a sentence that starts with the field's name. */
   readonly vet: (url: string) => Promise<PortResult<void, string>>
   readonly clock: Pick<Clock, 'sleep'>
-  /** Learns of files and data that the service left out of an answer. */
+  /** Learns of parts that the service left out of an answer or a question. */
   readonly telemetry?: Telemetry | undefined
 }
 

@@ -18,10 +18,17 @@ import {
 } from './sdk.js'
 import { parseSessionState, type SessionState } from './session-state.js'
 import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
-import { answerOf, answerPartsOf, lastMessage, otherPartsOf, textOf } from './task-text.js'
+import {
+  answerOf,
+  answerPartsOf,
+  lastMessage,
+  otherPartsOf,
+  partEventOf,
+  textOf,
+} from './task-text.js'
 
 type TurnDeps = PollDeps & {
-  /** Called with a description of the parts that an answer or question with text also has. */
+  /** Called with a description of the parts that the service does not keep. */
   readonly onLeftOut: (parts: string) => void
 }
 
@@ -179,15 +186,15 @@ const remember = (run: RunRequest, state: SessionState): Promise<void> =>
 
 async function reply(d: TurnDeps, run: RunRequest, message: Message): Promise<FinishedRun> {
   if (message.contextId !== '') await remember(run, { contextId: message.contextId })
-  return answered(d, textOf(message), message.parts)
+  return answered(d, run, textOf(message), message.parts)
 }
 
 /** Turns a question of the agent into one to a person. */
 async function ask(d: TurnDeps, run: RunRequest, task: Task): Promise<EndedRun> {
   const { contextId, id: taskId } = task
   const { messageId, inputs = [] } = run
-  const read = answered(d, lastMessage(task), answerPartsOf(task))
-  if (read.kind === 'failed') return read
+  const lost = lostParts(d, answerPartsOf(task), lastMessage(task) !== '')
+  if (lost) return lost
   const asked = inputs.length
   await remember(run, { contextId, taskId, messageId, question: questionOf(task), asked })
   const question =
@@ -203,7 +210,7 @@ const NO_CREDENTIALS = 'Give credentials to the agent itself, never with this an
 async function outcomeOf(d: TurnDeps, run: RunRequest, task: Task): Promise<EndedRun> {
   switch (task.status?.state) {
     case TaskState.TASK_STATE_COMPLETED:
-      return answered(d, answerOf(task), answerPartsOf(task))
+      return answered(d, run, answerOf(task), answerPartsOf(task))
     case TaskState.TASK_STATE_INPUT_REQUIRED:
     case TaskState.TASK_STATE_AUTH_REQUIRED:
       return ask(d, run, task)
@@ -214,16 +221,30 @@ async function outcomeOf(d: TurnDeps, run: RunRequest, task: Task): Promise<Ende
   }
 }
 
-/** Fails if all parts of the answer are data or files: the service would lose them. */
-function answered(d: TurnDeps, response: string, parts: readonly Part[]): FinishedRun {
-  const lost = otherPartsOf(parts)
-  if (response === '' && lost !== '')
-    return failedRun(
-      'RESPONSE_INVALID',
-      `the agent answered without text. It sent ${lost}. This service reads text parts only`,
-    )
-  if (lost !== '') d.onLeftOut(lost)
+/** Emits the data and the files of the answer after its text. */
+function answered(
+  d: TurnDeps,
+  run: RunRequest,
+  response: string,
+  parts: readonly Part[],
+): FinishedRun {
+  const events = parts.flatMap((part) => partEventOf(part) ?? [])
+  const others = parts.filter((part) => !partEventOf(part))
+  const lost = lostParts(d, others, response !== '' || events.length > 0)
+  if (lost) return lost
+  if (events.length > 0) run.emit(response)
+  for (const event of events) run.emit(event)
   return { kind: 'answered', response }
+}
+
+/** Reports parts that the service does not keep. Fails if the agent sent nothing else. */
+function lostParts(d: TurnDeps, parts: readonly Part[], hasMore: boolean): FinishedRun | undefined {
+  const lost = otherPartsOf(parts)
+  if (lost === '') return undefined
+  const message = `the agent sent no text, only ${lost}, which this service does not keep`
+  if (!hasMore) return failedRun('RESPONSE_INVALID', message)
+  d.onLeftOut(lost)
+  return undefined
 }
 
 const failed = (message: string, retryable = false): FinishedRun =>

@@ -1,4 +1,6 @@
 import type { Message, Part, Task } from '@a2a-js/sdk'
+import type { Json } from '@org/agent-messaging-core'
+import { isJsonObject, type PartEvent } from '@org/agent-messaging-core/runtime'
 import { Role } from './sdk.js'
 
 /** The text of a message or artifact, without files and data. */
@@ -17,11 +19,36 @@ export function otherPartsOf(parts: readonly Part[]): string {
   return [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
 }
 
-/** All parts that an answer could be made of. */
-export const answerPartsOf = (task: Task): readonly Part[] => [
-  ...task.artifacts.flatMap(({ parts }) => parts),
-  ...(lastMessageOf(task)?.parts ?? []),
-]
+/** All parts of an answer or a question. The agent's last message can repeat its artifacts. */
+export function answerPartsOf(task: Task): readonly Part[] {
+  const parts = task.artifacts.flatMap((artifact) => artifact.parts)
+  const isText = parts.every(({ content }) => content?.$case === 'text')
+  return isText ? [...parts, ...(lastMessageOf(task)?.parts ?? [])] : parts
+}
+
+/** Returns undefined for a text, and for a file with bytes. The service checks the values. */
+export function partEventOf({
+  content,
+  metadata,
+  mediaType,
+  filename,
+}: Part): PartEvent | undefined {
+  if (content?.$case === 'url')
+    return {
+      type: 'file',
+      url: content.value,
+      mediaType: mediaType || 'application/octet-stream',
+      ...(filename && { filename }),
+    }
+  if (content?.$case !== 'data') return undefined
+  const { name, id } = isJsonObject(metadata) ? metadata : {}
+  return {
+    type: 'data',
+    name: typeof name === 'string' && name !== '' ? name : 'data',
+    ...(typeof id === 'string' && { id }),
+    data: content.value as Json,
+  }
+}
 
 /** The answer of a completed task: its artifacts, or the agent's last message. */
 export function answerOf(task: Task): string {

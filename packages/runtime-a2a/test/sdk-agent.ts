@@ -34,16 +34,24 @@ export type SdkAgent = {
   close(): Promise<void>
 }
 
-/** `data:` starts the JSON of a data part. */
-const partOf = (value: string): Part => {
-  const isData = value.startsWith('data:')
+/** `data:` starts the JSON of a data part, `url:` the URL of a file, and `raw:` its bytes. */
+const partOf = (words: string): Part => {
+  const [, kind, value = ''] = /^(data|url|raw):(.*)$/s.exec(words) ?? []
+  const plain = { metadata: undefined, filename: '', mediaType: '' }
+  if (kind === 'url') return { ...plain, content: { $case: 'url', value }, filename: 'a.bin' }
+  if (kind === 'raw') {
+    const content = { $case: 'raw' as const, value: Buffer.from(value) }
+    return { ...plain, content, mediaType: 'image/png' }
+  }
+  if (kind === undefined)
+    return { ...plain, content: { $case: 'text', value: words }, mediaType: 'text/plain' }
+  const data = JSON.parse(value) as { metadata?: Part['metadata'] } | null
+  const { metadata } = data ?? {}
   return {
-    content: isData
-      ? { $case: 'data', value: JSON.parse(value.slice('data:'.length)) }
-      : { $case: 'text', value },
-    metadata: undefined,
-    filename: '',
-    mediaType: isData ? 'application/json' : 'text/plain',
+    ...plain,
+    content: { $case: 'data', value: data },
+    metadata,
+    mediaType: 'application/json',
   }
 }
 

@@ -4,12 +4,14 @@ import {
   failedRun,
   isStorableText,
   type EndedRun,
+  type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 
 /** A program's reply to a run. `sessionState` must be stored before the run ends. */
 export type Reply = EndedRun & { readonly sessionState?: string }
 
-type OpenRun = { readonly end: (reply: Reply) => void; readonly emit: (chunk: string) => void }
+type Emit = RunRequest['emit']
+type OpenRun = { readonly end: (reply: Reply) => void; readonly emit: Emit }
 
 const MAX_ERROR_LENGTH = 1_000
 
@@ -32,14 +34,14 @@ export class OpenRuns {
     return this.#runs.size > (this.#runs.has(id) ? 1 : 0)
   }
 
-  open(emit: (chunk: string) => void): { readonly id: string; readonly reply: Promise<Reply> } {
+  open(emit: Emit): { readonly id: string; readonly reply: Promise<Reply> } {
     const id = randomUUID()
     const reply = new Promise<Reply>((resolve) => this.#runs.set(id, { end: resolve, emit }))
     return { id, reply }
   }
 
-  emit(id: string, chunk: string): boolean {
-    this.#runs.get(id)?.emit(chunk)
+  emit(id: string, emitted: Parameters<Emit>[0]): boolean {
+    this.#runs.get(id)?.emit(emitted)
     return this.#runs.has(id)
   }
 

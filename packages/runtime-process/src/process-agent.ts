@@ -102,7 +102,7 @@ export class ProcessAgent implements RunningAgent {
     // An earlier failure would be retried, and fail again, while the program still ends.
     if (this.#phase !== 'running') await child.exited
     if (this.#phase !== 'running' || signal.aborted) return LOST
-    const { id, reply } = connection.runs.open((chunk) => request.emit(chunk))
+    const { id, reply } = connection.runs.open((emitted) => request.emit(emitted))
     let timer: NodeJS.Timeout | undefined
     const cancel = () => {
       connection.send(cancelLine(id))

@@ -3,6 +3,7 @@ import {
   failure,
   parseQuestion,
   parseRunUsage,
+  type PartEvent,
   type PortResult,
   success,
 } from '@org/agent-messaging-core/runtime'
@@ -23,6 +24,9 @@ export type ConnectionOptions = {
   readonly onStray: (line: string, why: string) => void
 }
 
+/** A line that ends no run begins like this, as most programs write it. */
+const OUTPUT_LINE = /^\{\s*"type"\s*:\s*"(chunk|part)"/
+const isOutput = (type: string | undefined) => type === 'chunk' || type === 'part'
 /** How much of a long line is searched for the id of its run. */
 const HEAD_LENGTH = 1_000
 const NO_RUN = 'no open run has this id: the message is late, repeated, or its id is wrong'
@@ -74,7 +78,8 @@ export class ProcessConnection {
     const head = line.slice(0, HEAD_LENGTH)
     const why = `the line has more than ${this.#options.maxLineBytes} bytes`
     const id = this.runs.namedIn(head)
-    this.#reject({ type: 'unusable', why, ...(id !== undefined && { of: 'answer', id }) }, head)
+    const of = OUTPUT_LINE.exec(head)?.[1] ?? 'answer'
+    this.#reject({ type: 'unusable', why, ...(id !== undefined && { of, id }) }, head)
   }
 
   /** Returns why a message does not fit the state of the connection. */
@@ -88,6 +93,8 @@ export class ProcessConnection {
         return undefined
       case 'chunk':
         return this.runs.emit(message.id, message.text) ? undefined : NO_RUN
+      case 'part':
+        return this.runs.emit(message.id, message.part as PartEvent) ? undefined : NO_RUN
       case 'error': {
         const failure = programError(message.message, message.retryable ?? false)
         return this.runs.end(message.id, withUsage(failure, message)) ? undefined : NO_RUN
@@ -105,7 +112,7 @@ export class ProcessConnection {
   #reject({ why, of, id }: Unusable, line: string) {
     this.#options.onStray(of === undefined ? line : withoutText({ type: of, id }), why)
     if (of === 'ready') this.#ready.resolve(failure(`sent an invalid ready message: ${why}`))
-    if (id !== undefined && of !== 'chunk')
+    if (id !== undefined && !isOutput(of))
       this.runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
   }
 }

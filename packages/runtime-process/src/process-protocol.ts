@@ -29,6 +29,12 @@ const incoming = z.discriminatedUnion('type', [
       .nullish(),
   }),
   z.object({ type: z.literal('chunk'), id, text }),
+  // The service checks the part.
+  z.object({
+    type: z.literal('part'),
+    id,
+    part: z.looseObject({}, orMissing('must be an object')),
+  }),
   z.object({
     type: z.literal('answer'),
     id,
@@ -62,7 +68,7 @@ export type Unusable = {
   readonly id?: string
 }
 
-const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'question', 'error', 'pong'])
+const TYPES = new Set<unknown>(['ready', 'chunk', 'part', 'answer', 'question', 'error', 'pong'])
 
 export function parseLine(line: string): FromProgram | Unusable {
   const value = objectIn(line)

@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url'
-import type {
-  OnExit,
-  RunError,
-  RunningAgent,
-  RunOutcome,
-  RunRequest,
-  Turn,
+import {
+  PartCollector,
+  type OnExit,
+  type PartEvent,
+  type RunError,
+  type RunningAgent,
+  type RunOutcome,
+  type RunRequest,
+  type Turn,
 } from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest, fakeClock, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -243,6 +245,69 @@ describe('a run', () => {
       response: 'one two',
     })
     expect(chunks).toEqual(['one ', 'two '])
+  })
+
+  it('emits its parts between its chunks', async () => {
+    const { run } = await started()
+    const emitted: unknown[] = []
+    const call = { toolCallId: 'c1', toolName: 'look' }
+    const lines = [
+      { type: 'part', part: { type: 'tool-input-available', ...call, input: { at: 1 } } },
+      { type: 'chunk', text: 'A ' },
+      { type: 'part', part: { type: 'tool-output-available', toolCallId: 'c1', output: 'cat' } },
+      { type: 'chunk', text: 'cat' },
+    ]
+    const emit = (one: unknown) => emitted.push(one)
+    expect(await run({ do: 'write', lines, response: 'A cat' }, { emit })).toEqual({
+      kind: 'answered',
+      response: 'A cat',
+    })
+    expect(emitted).toEqual(lines.map(({ part, text }) => part ?? text))
+  })
+
+  it('is not failed by wrong parts', async () => {
+    const { run, running, log } = await started(PROGRAM, { maxLineBytes: 100_000 })
+    const dropped: string[] = []
+    const collector = new PartCollector((problem) => dropped.push(problem))
+    const delta = (text: string) => ({ type: 'reasoning-delta', id: 'r', text })
+    const parts = [
+      undefined,
+      null,
+      'text',
+      [],
+      {},
+      { type: 'unknown' },
+      { type: 'tool-output-available', toolCallId: 'no call', output: 1 },
+      { type: 'file', url: 'data:,a', mediaType: 'text/plain' },
+      delta('😀'.slice(0, 1)),
+      delta('😀'.slice(1)),
+      delta('\uDC00'),
+      delta('x'.repeat(70_000)),
+      delta('y'.repeat(200_000)),
+    ]
+    const lines = parts.map((part) => ({ type: 'part', part }))
+    const emit = (one: string | PartEvent) => void collector.take(one)
+    expect(await run({ do: 'write', lines, response: 'ok' }, { emit })).toEqual({
+      kind: 'answered',
+      response: 'ok',
+    })
+    expect(collector.finish('ok')).toEqual({
+      parts: [
+        { type: 'reasoning', text: '😀\uFFFD' },
+        { type: 'text', text: 'ok' },
+      ],
+      isTruncated: true,
+    })
+    expect(dropped).toEqual(['has an unknown type'])
+    await running.health(neverAborted) // All output before the pong has been read.
+    expect(log.map(({ why }) => why)).toEqual([
+      'part is required',
+      'part must be an object',
+      'part must be an object',
+      'part must be an object',
+      'the line has more than 100000 bytes',
+    ])
+    expect(JSON.stringify(log)).not.toContain('yyy')
   })
 
   it('can overlap with others, which the program answers in any order', async () => {

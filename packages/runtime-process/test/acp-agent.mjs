@@ -77,6 +77,17 @@ const behaviours = {
       }
     }
   },
+  /** Reports a plan before it asks. */
+  async planned(turn, ...groups) {
+    const entries = [{ content: 'ask', priority: 'high', status: 'in_progress' }]
+    await turn.tell({ sessionUpdate: 'plan', entries })
+    await behaviours.approve(turn, ...groups)
+  },
+  /** Sends these updates, valid or not. */
+  async report({ say, tell }, ...json) {
+    for (const update of JSON.parse(json.join(' '))) await tell(update)
+    await say('done')
+  },
   async noise({ say, tell, params: { sessionId } }) {
     await tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'thought' } })
     await tell({

@@ -14,6 +14,10 @@ const actions = {
     for (const text of ['one ', 'two ']) say({ type: 'chunk', id, text })
     answer(id, 'one two')
   },
+  write: ({ id }, { lines, response }) => {
+    for (const { type, ...line } of lines) say({ type, id, ...line })
+    answer(id, response)
+  },
   ask: ({ id, inputs = [] }, { question }) =>
     inputs[0]
       ? answer(id, JSON.stringify(inputs))

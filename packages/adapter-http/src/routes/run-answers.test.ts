@@ -66,6 +66,39 @@ describe('POST …/messages/:messageId/response', () => {
     expect((await answer({ response: 'x', usage: { inputTokens: 0.5 } })).status).toBe(400)
   })
 
+  it('keeps the parts of the answer, and drops wrong ones', async () => {
+    const { answer, message } = await openDeferred()
+    const call = { toolCallId: 'c1', toolName: 'look' }
+    const delta = { type: 'reasoning-delta', id: 'r' }
+    const parts = [
+      { ...delta, text: 'Think' },
+      { ...delta, text: '\ud83d' },
+      { ...delta, text: '\ude00' },
+      { type: 'tool-output-available', toolCallId: 'no call', output: 1 },
+      { type: 'tool-input-available', ...call, input: {} },
+      { type: 'text-delta', text: 'at ' },
+      { type: 'file', url: 'data:,a', mediaType: 'text/plain' },
+      { type: 'tool-output-available', toolCallId: 'c1', output: '</script>' },
+      { type: 'text-delta', text: 'last' },
+      { ...delta, text: 'x'.repeat(70_000) },
+    ]
+    expect((await answer({ response: 'at last', parts: ['text'] })).status).toBe(400)
+    expect((await answer({ response: 'at last', parts })).status).toBe(204)
+    expect((await answer({ response: 'at last', parts: [] })).status).toBe(204)
+    expect(await message()).toMatchObject({
+      response: 'at last',
+      partsTruncated: true,
+      parts: [
+        { type: 'reasoning', text: 'Think😀' },
+        { type: 'tool', ...call, state: 'output-available', input: {}, output: '</script>' },
+        { type: 'text', text: 'at last' },
+      ],
+    })
+    const next = await openDeferred()
+    await next.answer({ question: 'Pay?', parts })
+    expect(await next.message()).not.toHaveProperty('parts')
+  })
+
   it('accepts a question, and accepts its repetition', async () => {
     const { answer, message } = await openDeferred()
     const question = { question: 'Pay?', options: ['yes', 'no'] }

@@ -66,6 +66,13 @@ const runAnswer = z
     nullAsAbsent({
       response: text.meta({ maxLength: defaultLimits.responseLength, pattern: NO_NUL }).optional(),
       error: error.optional(),
+      parts: z
+        .array(jsonObject, 'must be a list of part events')
+        .optional()
+        .describe(
+          'With `response`: the part events of the run in their order, each a `PartEvent` or ' +
+            '`{"type":"text-delta","text"}`. Wrong events are dropped.',
+        ),
       ...question,
       usage: z
         .object({ inputTokens: tokens, outputTokens: tokens }, 'must be an object')
@@ -85,6 +92,7 @@ const runAnswer = z
       'Either `response`, `error` or `question`. The fields after `question` belong to it.',
     examples: [
       { response: 'Hello!' },
+      { response: 'Hello!', parts: [{ type: 'reasoning-delta', id: 'r', text: 'Think.' }] },
       { error: { message: 'the model is busy', retryable: true } },
       { question: 'Pay 1,200 EUR?', options: ['yes', 'no'] },
     ],
@@ -113,6 +121,7 @@ export const runAnswerRoutes = (d: HttpDeps) => {
           messageId: idIn(c.req.param('messageId')),
           runToken: c.get('runToken'),
           run: endedRun(sent),
+          parts: sent.parts,
         }),
     ),
   )
@@ -132,7 +141,7 @@ const withRunToken = (service: EndpointService): MiddlewareHandler<Env> =>
     { security: { runToken: [] }, errors: ['run_token_invalid'] },
   )
 
-function endedRun({ usage, ...sent }: z.infer<typeof runAnswer>): EndedRun {
+function endedRun({ usage, parts: _, ...sent }: z.infer<typeof runAnswer>): EndedRun {
   const run = outcomeOf(sent)
   const used = parseRunUsage(usage)
   return used ? { ...run, usage: used } : run
@@ -142,7 +151,7 @@ function outcomeOf({
   response,
   error,
   ...asked
-}: Omit<z.infer<typeof runAnswer>, 'usage'>): EndedRun {
+}: Omit<z.infer<typeof runAnswer>, 'parts' | 'usage'>): EndedRun {
   if (asked.question !== undefined) return { kind: 'input_required', ...asked } as AskingRun
   if (error === undefined) return { kind: 'answered', response: response ?? '' }
   return failedRun('RUNTIME_ERROR', beginningOf(error.message, MAX_ERROR_LENGTH), error.retryable)

@@ -9,6 +9,9 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { modelErrorIn } from './model-error.js'
 
+/** The text and the reasoning of a chunk, or of a whole completion. */
+export type ChatPiece = { readonly text: string; readonly reasoning: string }
+
 /** A chat completion, whole or in chunks. Servers omit many fields. */
 export class ChatReply {
   readonly #maxLength: number
@@ -25,10 +28,8 @@ export class ChatReply {
     return this.#text.length > this.#maxLength
   }
 
-  /**
-   * Adds a `chat.completion` or a chunk and returns its text. Throws a `ModelError` for an error.
-   */
-  add(json: Json): string {
+  /** Adds a `chat.completion` or a chunk. Throws a `ModelError` for an error. */
+  add(json: Json): ChatPiece {
     const error = modelErrorIn(json)
     if (error) throw error
     const piece = objectOf(json)
@@ -38,12 +39,14 @@ export class ChatReply {
       content,
       tool_calls: tools,
       function_call: call,
+      reasoning_content: thought,
+      reasoning = thought,
     } = objectOf(choice['delta'] ?? choice['message'])
     const text = textOf(content)
     this.#text += text
     this.#callsTools ||= (Array.isArray(tools) && tools.length > 0) || isJsonObject(call)
     if (typeof choice['finish_reason'] === 'string') this.#finishReason = choice['finish_reason']
-    return text
+    return { text, reasoning: reasoningOf(reasoning, content) }
   }
 
   /** `isWhole`: the response is complete, even without a finish reason. */
@@ -72,13 +75,22 @@ const usageOf = (json: Json | undefined) => {
   return parseRunUsage({ inputTokens, outputTokens })
 }
 
-/** Mistral and others return parts: `{"type": "text", "text"}`. Thinking has another type. */
-function textOf(content: Json | undefined) {
+/** Mistral and others return parts: `{"type": "text", "text"}`. */
+function textOf(content: Json | undefined): string {
   if (typeof content === 'string') return content
-  const parts = Array.isArray(content) ? content.map(objectOf) : []
-  return parts
+  return partsOf(content)
     .map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''))
     .join('')
 }
+
+/** Most servers have a field beside the content. Mistral has parts of type `thinking` in it. */
+function reasoningOf(field: Json | undefined, content: Json | undefined): string {
+  if (typeof field === 'string') return field
+  return partsOf(content)
+    .map(({ type, thinking }) => (type === 'thinking' ? textOf(thinking) : ''))
+    .join('')
+}
+
+const partsOf = (content: Json | undefined) => (Array.isArray(content) ? content.map(objectOf) : [])
 
 const objectOf = (json: Json | undefined) => (isJsonObject(json) ? json : {})

@@ -1,11 +1,15 @@
 import { createParser } from 'eventsource-parser'
 import { TooLarge } from './streamed-response.js'
 
-/** `isEnded` is false if the stream ended without the blank line that completes this event. */
-type EventData = { readonly data: string; readonly isEnded: boolean }
+type EventData = {
+  readonly event: string | undefined
+  readonly data: string
+  /** False if the stream ended without the blank line that completes this event. */
+  readonly isEnded: boolean
+}
 
 /**
- * Yields the data of each event of a `text/event-stream`. Throws `TooLarge` if an unfinished event
+ * Yields each event of a `text/event-stream`. Throws `TooLarge` if an unfinished event
  * has more than `maxLength` UTF-16 units, so memory stays bounded.
  */
 export async function* eventData(
@@ -17,7 +21,7 @@ export async function* eventData(
   let isTooLong = false
   const parser = createParser({
     maxBufferSize: maxLength,
-    onEvent: ({ data }) => events.push({ data, isEnded }),
+    onEvent: ({ event, data }) => events.push({ event, data, isEnded }),
     onError: ({ type }) => {
       isTooLong ||= type === 'max-buffer-size-exceeded'
     },

@@ -359,24 +359,6 @@ describe('a streamed answer', () => {
         DONE,
       ],
     ],
-    [
-      'in parts, with thinking before them',
-      [
-        chunk({ content: [THINKING] }),
-        chunk({
-          content: [
-            { type: 'text', text: 'H' },
-            { type: 'text', text: 'i' },
-          ],
-        }),
-        chunk({ content: '' }, 'stop'),
-        DONE,
-      ],
-    ],
-    [
-      'with reasoning beside it',
-      [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE],
-    ],
     ['without [DONE]', [chunk({ content: 'Hi' }), chunk({}, 'stop')]],
     ['without a finish reason', [chunk({ content: 'Hi' }), DONE]],
     ['cut off by its length', [chunk({ content: 'Hi' }), chunk({}, 'length'), DONE]],
@@ -402,6 +384,42 @@ describe('a streamed answer', () => {
     expect(await outcomeOf(events(...texts))).toEqual(answered('Hi', 'Hi'))
   })
 
+  it.each<[string, string[]]>([
+    [
+      'in parts of the content',
+      [
+        chunk({ content: [THINKING] }),
+        chunk({
+          content: [
+            { type: 'text', text: 'H' },
+            { type: 'text', text: 'i' },
+          ],
+        }),
+        chunk({ content: '' }, 'stop'),
+        DONE,
+      ],
+    ],
+    [
+      'in reasoning_content',
+      [chunk({ reasoning_content: 'Hm…' }), chunk({ content: 'Hi' }, 'stop'), DONE],
+    ],
+    [
+      'in reasoning',
+      [chunk({ reasoning: 'Hm…', content: null }), chunk({ content: 'Hi' }, 'stop'), DONE],
+    ],
+  ])('emits the reasoning of the model that comes %s', async (_, texts) => {
+    const { outcome, emitted } = await outcomeOf(events(...texts))
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi' })
+    expect(emitted).toEqual([{ type: 'reasoning-delta', id: 'reasoning', text: 'Hm…' }, 'Hi'])
+  })
+
+  it('is not failed by reasoning that is no text', async () => {
+    const odd = [7, null, [], { text: 'Hm' }].map((reasoning) => chunk({ reasoning }))
+    const thoughts = [{ type: 'thinking', thinking: 7 }, { type: 'thinking' }]
+    const texts = [...odd, chunk({ content: thoughts }), chunk({ content: 'Hi' }, 'stop'), DONE]
+    expect(await outcomeOf(events(...texts))).toEqual(answered('Hi', 'Hi'))
+  })
+
   it('ends with [DONE]', async () => {
     const { outcome } = await outcomeOf(
       (response) => void response.writeHead(200).write(chunk({ content: 'Hi' }) + DONE),
@@ -413,6 +431,9 @@ describe('a streamed answer', () => {
     expect(await outcomeOf((response) => json(response, completion({ content: 'Hi' })))).toEqual(
       answered('Hi'),
     )
+    const reasoned = completion({ content: 'Hi', reasoning_content: 'Hm' })
+    const { emitted } = await outcomeOf((response) => json(response, reasoned))
+    expect(emitted).toEqual([{ type: 'reasoning-delta', id: 'reasoning', text: 'Hm' }])
   })
 
   it.each([
@@ -635,7 +656,9 @@ describe('an answer in one piece', () => {
     const behaviour = (response: Parameters<typeof json>[0]) => json(response, body)
     expect(await outcomeOf(behaviour, { stream: false }, { maxAnswerLength: 100 })).toEqual({
       outcome,
-      emitted: [],
+      emitted: JSON.stringify(body).includes('Hm…')
+        ? [{ type: 'reasoning-delta', id: 'reasoning', text: 'Hm…' }]
+        : [],
     })
   })
 

@@ -13,7 +13,7 @@ import {
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { Calls } from '../calls.js'
-import { ChatReply } from './chat-reply.js'
+import { ChatReply, type ChatPiece } from './chat-reply.js'
 import { chatHeaders, chatResponse, withTrace } from './chat-request.js'
 import { eventData } from './event-stream.js'
 import { Fault } from '../fault.js'
@@ -26,9 +26,7 @@ import {
 } from './openai-options.js'
 import type { OutboundHttp } from '../outbound-http.js'
 import { Workload } from '../workload.js'
-import { ABORTED } from '../exchange.js'
-import { retryIn, unreachedRun } from '../run-outcome.js'
-import { TooLarge } from './streamed-response.js'
+import { retryIn, unreadRun } from '../run-outcome.js'
 
 export type OpenaiRuntimeOptions = {
   /** Sends all requests and decides which addresses they can reach. Use `guardedFetch`. */
@@ -207,13 +205,17 @@ function userField(
 async function readReply(
   response: Response,
   reply: ChatReply,
-  emit: (text: string) => void,
+  emit: RunRequest['emit'],
 ): Promise<RunOutcome> {
+  const show = ({ text, reasoning }: ChatPiece): void => {
+    if (reasoning !== '') emit({ type: 'reasoning-delta', id: 'reasoning', text: reasoning })
+    if (text !== '') emit(text)
+  }
   if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
     const text = await response.text()
     const isJson = parsedJson(text) !== undefined
     if (response.body && !hasFraming(response) && !isJson) return reply.outcome(false)
-    reply.add(parseJsonText(text))
+    show({ ...reply.add(parseJsonText(text)), text: '' })
     return reply.outcome(true)
   }
   let isDone = false
@@ -221,9 +223,10 @@ async function readReply(
     isDone = data.startsWith('[DONE]')
     // The stream was cut within this event.
     if (!isDone && !isEnded && parsedJson(data) === undefined) break
-    const text = isDone ? '' : reply.add(parseJsonText(data))
-    if (isDone || reply.isTooLong) break
-    if (text !== '') emit(text)
+    if (isDone) break
+    const piece = reply.add(parseJsonText(data))
+    if (reply.isTooLong) break
+    show(piece)
   }
   return reply.outcome(isDone)
 }
@@ -240,11 +243,9 @@ const MAX_TEXT_LENGTH = 500
 const NOT_TOLD = { status: undefined, retryAfter: null }
 
 /** Turns an error from a request to the model into the run's outcome. Masks all `secrets` in it. */
-function chatFailure(thrown: unknown, signal: AbortSignal, secrets: readonly string[]): RunOutcome {
-  const error: unknown = signal.aborted ? signal.reason : thrown
-  if (error instanceof TooLarge) return failedRun('RESPONSE_INVALID', error.message)
-  if (error instanceof Fault) return unreachedRun(error.outcome)
-  if (signal.aborted) return unreachedRun(ABORTED)
+function chatFailure(error: unknown, signal: AbortSignal, secrets: readonly string[]): RunOutcome {
+  const unread = unreadRun(error, signal)
+  if (unread) return unread
   if (error instanceof SyntaxError)
     return failedRun('RESPONSE_INVALID', "the model server's response is not valid JSON")
   const text = safeText(error instanceof Error ? error.message : String(error), secrets)

@@ -1,7 +1,13 @@
 import { CappedBody } from '../capped-body.js'
 import type { HttpRequest } from '../exchange.js'
 import { Fault, unreachable, type Unreachable } from '../fault.js'
-import type { Flow, Head, ResponseHandler } from '../response.js'
+import {
+  CollectedResponse,
+  type Flow,
+  type Head,
+  type HttpOutcome,
+  type ResponseHandler,
+} from '../response.js'
 
 export type StreamRequest = HttpRequest & {
   /** Replaces `maxBodyBytes` for an event stream, whose reader holds only one event at a time. */
@@ -12,6 +18,12 @@ export type StreamRequest = HttpRequest & {
    */
   readonly idleMs: number
 }
+
+/**
+ * An event stream can hold the longest answer in events of one word. Only a server that is gone
+ * sends nothing for so long.
+ */
+export const STREAM_LIMITS = { maxEventStreamBytes: 64 * 1024 * 1024, idleMs: 5 * 60_000 }
 
 /** `body` fails with a `Fault` or the reason of the request's signal. */
 export type HttpStream = Head & {
@@ -102,6 +114,34 @@ export class StreamedResponse implements ResponseHandler {
     this.#unread = new CappedBody(this.#remaining)
     this.#reader?.enqueue(bytes)
     if (this.#hasEnded) this.#reader?.close()
+  }
+}
+
+/** Collects a response, except an event stream: the caller reads it while it arrives. */
+export class CollectedOrStreamed implements ResponseHandler {
+  readonly #streamed: StreamedResponse
+  #handler: ResponseHandler
+
+  constructor(request: StreamRequest, settle: (outcome: HttpOutcome | HttpStream) => void) {
+    this.#streamed = new StreamedResponse(request, settle)
+    this.#handler = new CollectedResponse(request.maxBodyBytes, settle)
+  }
+
+  begin(head: Head, flow: Flow): void {
+    if (isEventStream(head)) this.#handler = this.#streamed
+    this.#handler.begin(head, flow)
+  }
+
+  append(chunk: Buffer): boolean {
+    return this.#handler.append(chunk)
+  }
+
+  end(): void {
+    this.#handler.end()
+  }
+
+  fail(reason: Unreachable): void {
+    this.#handler.fail(reason)
   }
 }
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type {
   AnsweredInput,
   AskingRun,
+  PartEvent,
   RunningAgent,
   RunOutcome,
   RunRequest,
@@ -39,7 +40,7 @@ beforeEach(() => states.clear())
 /** The runs of one message, with the answers of people. */
 function aMessage(message: string, { sessionId = 'session-1', messageId = message } = {}) {
   const inputs: AnsweredInput[] = []
-  const chunks: string[] = []
+  const chunks: (string | PartEvent)[] = []
   let asked: AskingRun | undefined
   return {
     inputs,
@@ -50,7 +51,7 @@ function aMessage(message: string, { sessionId = 'session-1', messageId = messag
       signal = new AbortController().signal,
     ): Promise<RunOutcome> {
       chunks.length = 0
-      const emit = (chunk: string) => void chunks.push(chunk)
+      const emit: RunRequest['emit'] = (emitted) => void chunks.push(emitted)
       const sessionState = states.get(sessionId)
       const request = aRunRequest({
         messageId,
@@ -93,7 +94,7 @@ describe('a permission that a person decides', () => {
     expect(message.chunks).toEqual(['Before.'])
     message.answer(value)
     expect(await message.run(coder)).toEqual(answered(`Before. ${optionId}.`))
-    expect(message.chunks.join('')).toBe(`Before. ${optionId}.`)
+    expect(message.chunks).toEqual(['Before.', ` ${optionId}.`])
     expect(log).toEqual(['ask', kind])
     expect(await aMessage('turns').run(coder)).toEqual(answered('approve build|turns'))
   })
@@ -124,6 +125,18 @@ describe('a permission that a person decides', () => {
     expect(await message.run(coder)).toEqual(asks('test'))
     message.answer('No')
     expect(await message.run(coder)).toEqual(answered('Before. id of once. id of no.'))
+  })
+
+  it('goes back into a turn that emits its parts and text again, in their order', async () => {
+    const { coder } = await running()
+    const message = aMessage('planned build')
+    const entries = [{ content: 'ask', priority: 'high', status: 'in_progress' }]
+    const before = [{ type: 'data', name: 'plan', id: 'plan', data: { entries } }, 'Before.']
+    await message.run(coder)
+    expect(message.chunks).toEqual(before)
+    message.answer('Once')
+    await message.run(coder)
+    expect(message.chunks).toEqual([...before, ' id of once.'])
   })
 
   it('overlaps with turns of other sessions', async () => {

@@ -2,7 +2,12 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { RunError, RunningAgent, RunRequest } from '@org/agent-messaging-core/runtime'
+import {
+  PartCollector,
+  type RunError,
+  type RunningAgent,
+  type RunRequest,
+} from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest, fakeClock, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive } from '../../test/processes.js'
@@ -137,7 +142,110 @@ describe('a turn', () => {
     const { agent } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'tool')).toEqual(answered('Let me look.\n\nIt is a cat.'))
-    expect(chunks).toEqual(['Let me look.', '\n\n', 'It is a', ' cat.'])
+    const call = { type: 'tool-input-start', toolCallId: 'call-1', toolName: 'read', title: 'Look' }
+    expect(chunks).toEqual(['Let me look.', call, '\n\n', 'It is a', ' cat.'])
+  })
+
+  /** The chunks and parts of a turn with these updates, in which the agent says `done`. */
+  async function emittedFor(...updates: readonly object[]) {
+    const { agent } = await running()
+    const { run, chunks } = session()
+    const outcome = await run(agent, `report ${JSON.stringify(updates)}`)
+    expect(outcome).toMatchObject({ kind: 'answered', response: expect.stringMatching(/done$/) })
+    return chunks.filter((one) => typeof one !== 'string')
+  }
+
+  it('emits tool calls with their input, diffs and output', async () => {
+    const edit = { toolCallId: 'c1', title: 'Edit it', kind: 'edit' }
+    const diff = { type: 'diff', path: '/a.txt', oldText: null, newText: 'new' }
+    const shown = (text: string) => ({ type: 'content', content: { type: 'text', text } })
+    const calls = await emittedFor(
+      { sessionUpdate: 'tool_call', ...edit, status: 'pending' },
+      { sessionUpdate: 'tool_call_update', toolCallId: 'c1', rawInput: { path: '/a.txt' } },
+      { sessionUpdate: 'tool_call_update', toolCallId: 'c1', content: [diff] },
+      { sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'in_progress' },
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'c1',
+        status: 'completed',
+        content: [diff, shown('one'), { type: 'terminal', terminalId: 't' }, shown('two')],
+      },
+      { sessionUpdate: 'tool_call', toolCallId: 'c2', rawInput: 'ls', status: 'failed' },
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'c2',
+        status: 'completed',
+        content: [shown('late')],
+        rawOutput: { exitCode: 0 },
+      },
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'c2',
+        status: 'failed',
+        content: [shown('no disk')],
+      },
+    )
+    const call = { toolCallId: 'c1', toolName: 'edit', title: 'Edit it' }
+    const data = { toolCallId: 'c1', path: '/a.txt', oldText: null, newText: 'new' }
+    const change = { type: 'data', name: 'diff', id: 'c1 /a.txt', data }
+    expect(calls).toEqual([
+      { type: 'tool-input-start', ...call },
+      { type: 'tool-input-available', ...call, input: { path: '/a.txt' } },
+      change,
+      change,
+      { type: 'tool-output-available', toolCallId: 'c1', output: 'one\ntwo' },
+      { type: 'tool-input-available', toolCallId: 'c2', toolName: 'other', input: 'ls' },
+      { type: 'tool-output-error', toolCallId: 'c2', errorText: 'the tool failed' },
+      { type: 'tool-output-available', toolCallId: 'c2', output: { exitCode: 0 } },
+      { type: 'tool-output-error', toolCallId: 'c2', errorText: 'no disk' },
+    ])
+  })
+
+  it('emits thoughts, and the newest plan', async () => {
+    const thought = (text: string) => ({
+      sessionUpdate: 'agent_thought_chunk',
+      content: { type: 'text', text },
+    })
+    const plans = ['pending', 'completed'].map((status) => [{ content: 'Look', status }])
+    const parts = await emittedFor(
+      thought('Let me '),
+      thought('think.'),
+      ...plans.map((entries) => ({ sessionUpdate: 'plan', entries })),
+    )
+    const collector = new PartCollector(expect.unreachable)
+    for (const part of parts) collector.take(part)
+    expect(collector.finish('done')?.parts).toEqual([
+      { type: 'reasoning', text: 'Let me think.' },
+      { type: 'data', name: 'plan', id: 'plan', data: { entries: plans[1] } },
+      { type: 'text', text: 'done' },
+    ])
+  })
+
+  it('is not failed by wrong reports of tools and plans', async () => {
+    const update = { sessionUpdate: 'tool_call_update' }
+    const thought = { sessionUpdate: 'agent_thought_chunk' }
+    const parts = await emittedFor(
+      { ...update, toolCallId: 7, status: 'completed' },
+      { ...update, toolCallId: 'c1', status: 7, content: 'text', rawInput: null },
+      { ...update, toolCallId: '\ud83d', status: 'completed', content: [7, { type: 'diff' }] },
+      { ...update, toolCallId: 'x'.repeat(2_000), rawInput: 'y'.repeat(100_000) },
+      { ...thought, content: { type: 'text', text: 'z'.repeat(100_000) } },
+      { ...thought, content: { type: 'text', text: '\ude00' } },
+      { ...thought, content: { type: 'image' } },
+      { sessionUpdate: 'plan', entries: 'many' },
+    )
+    const dropped: string[] = []
+    const collector = new PartCollector((problem) => dropped.push(problem))
+    for (const part of parts) collector.take(part)
+    expect(collector.finish('done')).toMatchObject({
+      parts: [
+        { type: 'tool', toolCallId: 'c1', toolName: 'other', state: 'input-streaming' },
+        { type: 'reasoning', text: '\ufffd' },
+        { type: 'text', text: 'done' },
+      ],
+      isTruncated: true,
+    })
+    expect(dropped).toHaveLength(1)
   })
 
   it('sends the message and its principal', async () => {
@@ -199,11 +307,11 @@ describe('a turn', () => {
     expect(await session().run((await running()).agent, 'cwd')).toEqual(answered(process.cwd()))
   })
 
-  it('ignores thoughts, plans, images, other sessions and noise', async () => {
+  it('ignores images, later kinds of updates, other sessions and noise', async () => {
     const { agent, exits, log } = await running()
     const { run, chunks } = session()
     expect(await run(agent, 'noise')).toEqual(answered('heard'))
-    expect(chunks).toEqual(['heard'])
+    expect(chunks.filter((one) => typeof one === 'string')).toEqual(['heard'])
     expect(await run(agent, 'and now?')).toEqual(answered('You said: and now?'))
     expect(exits).toEqual([])
     const strays = log.map(

@@ -54,7 +54,7 @@ export class AcpTurn {
   readonly #ended: Promise<FinishedRun>
   /** The question that the turn waits for, and its place among the message's questions. */
   #asked: { readonly question: AskingRun; readonly place: number } | undefined
-  #emit = (_chunk: string): void => undefined
+  #emit: RunRequest['emit'] = () => undefined
 
   constructor(
     d: TurnDeps,
@@ -67,7 +67,7 @@ export class AcpTurn {
     this.#cancellation = new Cancellation(d, session.id, () => this.#questions.close())
     this.#answer = new AcpAnswer({
       maxLength: d.maxAnswerLength,
-      emit: (chunk) => this.#emit(chunk),
+      emit: (emitted) => this.#emit(emitted),
       onRefused: () => this.#cancellation.start(),
     })
     d.connection.turns.set(session.id, {
@@ -87,9 +87,9 @@ export class AcpTurn {
   /** Resolves at the end of the turn, or at its next question. Rejects like `request`. */
   async advance(run: RunRequest, signal: AbortSignal): Promise<EndedRun> {
     const cancel = () => this.#cancellation.start()
-    this.#emit = (chunk) => run.emit(chunk)
+    this.#emit = (emitted) => run.emit(emitted)
     // Each run streams the whole answer.
-    if (this.#answer.text !== '') run.emit(this.#answer.text)
+    for (const emitted of this.#answer.emitted) run.emit(emitted)
     signal.addEventListener('abort', cancel)
     if (signal.aborted) cancel()
     try {

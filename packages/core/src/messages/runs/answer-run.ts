@@ -7,6 +7,7 @@ import type { Unavailable } from '../../ports/stored.js'
 import type { Needs } from '../context.js'
 import type { Platform } from '../../platform.js'
 import { invalid, type Invalid } from '../../domain/values/input-rules.js'
+import { collectingParts } from '../collecting-parts.js'
 import { readRunToken } from './run-token.js'
 import { responseProblem, settleRun, type SettleContext } from './settle-run.js'
 import { chain, existing } from '../../pacing/chain.js'
@@ -18,6 +19,8 @@ export type AnswerInput = {
   /** The token that the runtime got with the run. */
   readonly runToken: string
   readonly run: EndedRun
+  /** Part events of the run. Events that are not valid are dropped. */
+  readonly parts?: readonly object[] | undefined
 }
 export type AnswerError =
   | Invalid
@@ -31,7 +34,7 @@ export const isRunToken =
 
 export const answerRun =
   (d: SettleContext & Needs<'dispatcher'>) =>
-  ({ agent: name, messageId, runToken, run }: AnswerInput) =>
+  ({ agent: name, messageId, runToken, run, parts = [] }: AnswerInput) =>
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)
       if (token === undefined) return fail('run_token_invalid')
@@ -49,6 +52,11 @@ export const answerRun =
           held: { messageId, token },
           message,
           run,
+          partsOf: (response) => {
+            const collector = collectingParts(d, message)
+            for (const part of parts) collector.take(part)
+            return collector.finish(response)
+          },
           agent,
         }),
       )

@@ -1,12 +1,13 @@
 import type { Access } from '../../domain/access/access.js'
 import { isFinal, type Message, type RunningMessage } from '../../domain/messages/message.js'
 import type { AnswerParts } from '../../domain/messages/part.js'
-import { PartCollector } from '../../domain/messages/part-collector.js'
+import type { PartCollector } from '../../domain/messages/part-collector.js'
 import type { StreamPosition } from '../../domain/messages/stream-position.js'
 import { ShortLivedMap } from '../../domain/values/short-lived-map.js'
 import type { RunRequest } from '../../ports/agent-runtime.js'
 import type { RelayNote } from '../../ports/chunk-relay.js'
 import type { Platform } from '../../platform.js'
+import { collectingParts } from '../collecting-parts.js'
 import { ProjectCounts } from '../project-counts.js'
 import { withParts } from '../with-parts.js'
 import { IncomingAnswer } from './incoming-answer.js'
@@ -72,7 +73,7 @@ export class AnswerStreams {
     return {
       emit: (emitted) => {
         if (this.#runs.get(id) !== run) return
-        parts ??= new PartCollector((problem) => this.#reportDropped(message, problem))
+        parts ??= collectingParts(this.#platform, message)
         const taken = parts.take(emitted)
         if (taken === undefined || taken === '') return
         answer.append(logged(taken))
@@ -183,12 +184,6 @@ export class AnswerStreams {
   #forget(id: string): void {
     if (this.#runs.get(id) || this.#feeds.has(id) || this.#outgoing?.has(id)) return
     this.#answers.forget(id)
-  }
-
-  /** Reports the first event of each run that is not valid. */
-  #reportDropped({ id: messageId, agentId, attempt }: Message, problem: string): void {
-    const { telemetry } = this.#platform
-    telemetry.record({ name: 'part.dropped', messageId, agentId, attempt, problem })
   }
 
   /** Runs while streams are open. */
