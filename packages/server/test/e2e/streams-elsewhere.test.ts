@@ -100,7 +100,9 @@ async function agentAt(one: RealServer, name: 'poet' | 'analyst'): Promise<void>
 
 async function begun(at: RealServer, n: number, agent = 'poet'): Promise<string> {
   const body = { sessionId: `s${n}`, message: `m${n}` }
-  const sent = await at.api('POST', `/v1/agents/${agent}/messages`, body, { prefer: 'respond-async' })
+  const sent = await at.api('POST', `/v1/agents/${agent}/messages`, body, {
+    prefer: 'respond-async',
+  })
   return ((await sent.json()) as { messageId: string }).messageId
 }
 
