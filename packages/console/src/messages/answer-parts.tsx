@@ -4,8 +4,8 @@ import type { Part } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { raw } from 'hono/html'
 import { LINK, safeHtml } from '../parts/markdown.js'
-import { type Label, Status } from '../parts/parts.js'
-import { shortened } from '../parts/wording.js'
+import { Status } from '../parts/parts.js'
+import { labels, shortened } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
 /** Returns the parts of an answer. Text alone is one part. */
@@ -14,13 +14,12 @@ export const partsOf = ({ state, parts }: Message): readonly Part[] | undefined 
     ? (parts?.parts ?? [{ type: 'text', text: state.response }])
     : undefined
 
-/** True if the message has parts that were not read. */
-export const lacksParts = ({ state, parts }: Message): boolean =>
-  state.kind === 'responded' && state.hasParts === true && !parts
+export const hasParts = ({ state }: Message): boolean =>
+  state.kind === 'responded' && state.hasParts === true
 
 /** Reads the parts that the message has, and that its list does not have. */
 export async function withParts({ messages }: MessagingService, message: Message) {
-  if (!lacksParts(message)) return message
+  if (!hasParts(message)) return message
   const { id: messageId, projectId, agentId: agent } = message
   return (await orUndefined(messages.get({ projectId, agent, messageId }))) ?? message
 }
@@ -49,12 +48,12 @@ export const AnswerParts = ({ id, parts, last = Infinity, ...props }: PartsProps
   )
 }
 
-const toolLabels: Readonly<Record<Extract<Part, { type: 'tool' }>['state'], Label>> = {
-  'input-streaming': { tone: 'busy', text: 'begins' },
-  'input-available': { tone: 'busy', text: 'called' },
-  'output-available': { tone: 'good', text: 'done' },
-  'output-error': { tone: 'bad', text: 'failed' },
-}
+const toolLabel = labels<Extract<Part, { type: 'tool' }>['state']>({
+  'input-streaming': 'busy',
+  'input-available': 'busy',
+  'output-available': 'good',
+  'output-error': 'bad',
+})
 
 type PartProps = Pick<PartsProps, 'id' | 'most' | 'formatted'> & { readonly part: Part }
 
@@ -79,13 +78,13 @@ function PartView({ id, part, most = Infinity, formatted }: PartProps) {
       const { title, toolName, state, input, output, errorText } = part
       const name = (
         <>
-          <bdi>{title ?? toolName}</bdi> <Status {...toolLabels[state]} />
+          <bdi>{title ?? toolName}</bdi> <Status {...toolLabel({ kind: state })} />
         </>
       )
       return (
         <Folded id={id} title={name}>
-          {input !== undefined && words(jsonOf(input, most))}
-          {output !== undefined && words(jsonOf(output, most))}
+          {input !== undefined && words(jsonOf(input))}
+          {output !== undefined && words(jsonOf(output))}
           {errorText !== undefined && words(errorText, 'prose')}
         </Folded>
       )
@@ -96,7 +95,7 @@ function PartView({ id, part, most = Infinity, formatted }: PartProps) {
           <p>
             <bdi>{part.name}</bdi>
           </p>
-          {words(jsonOf(part.data, most))}
+          {words(jsonOf(part.data))}
         </div>
       )
     case 'file':
@@ -124,10 +123,9 @@ const Folded = ({ id, title, children }: FoldedProps) => (
   </details>
 )
 
-/** Long JSON is not indented: deep JSON would become many times as long. */
-function jsonOf(value: unknown, most: number): string {
-  const text = JSON.stringify(value)
-  const indented = text.length > most ? text : JSON.stringify(value, null, 2)
+/** The indentation of deep JSON can be many times as long as the JSON. */
+function jsonOf(value: unknown): string {
+  const [text, indented] = [JSON.stringify(value), JSON.stringify(value, null, 2)]
   return indented.length > 4 * text.length + 1_024 ? text : indented
 }
 
@@ -140,16 +138,10 @@ type SourceProps = {
 /** A link, because an image would tell its server who reads the answer. */
 const Source = ({ url, name = url, kind }: SourceProps) => (
   <p class="part">
-    {/^https?:/i.test(url) ? (
-      <a href={url} {...LINK}>
-        <bdi>{name}</bdi>
-      </a>
-    ) : (
-      <bdi>{url}</bdi>
-    )}{' '}
-    <span class="small">
-      <bdi>{kind}</bdi>
-    </span>
+    <a href={/^https?:/i.test(url) ? url : undefined} {...LINK}>
+      <bdi>{name}</bdi>
+    </a>{' '}
+    <bdi class="small">{kind}</bdi>
   </p>
 )
 

@@ -18,7 +18,7 @@ import {
   Status,
   Time,
 } from '../parts/parts.js'
-import { AnswerParts, lacksParts, partsOf } from './answer-parts.js'
+import { AnswerParts, hasParts, partsOf } from './answer-parts.js'
 import { sessionsPath } from './message-table.js'
 import { nameOf, Questions } from './questions.js'
 import { type Draft, SendForm } from './send-form.js'
@@ -55,7 +55,7 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
     const agent = await service.agents.get(ref)
     const asked = { projectId: ref.projectId, agent: agent.id, sessionId, ...page }
     const plain = await service.messages.list(asked)
-    const messages = plain.data.some(lacksParts)
+    const messages = plain.data.some(hasParts)
       ? await service.messages.list({ ...asked, parts: true })
       : plain
     if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
@@ -207,7 +207,7 @@ export function Turn(turn: TurnProps) {
         <p class="said" dir="auto">
           {shortened(message.message, SHOWN_TEXT)}
         </p>
-        <WholeText id={id} length={message.message.length} />
+        <Whole id={id} texts={[message.message]} />
         <p class="facts">
           <span>
             for <bdi>{nameOf(executionPrincipal)}</bdi>
@@ -246,7 +246,7 @@ function Answer({ agent, message, partial, formatted }: TurnProps) {
             last={SHOWN_PARTS}
             formatted={formatted}
           />
-          <WholeAnswer id={message.id} parts={parts} />
+          <Whole id={message.id} texts={parts.map(textOf)} />
         </>
       )}
       {state.kind === 'failed' && <ErrorText {...state.error} />}
@@ -260,29 +260,19 @@ function Answer({ agent, message, partial, formatted }: TurnProps) {
   )
 }
 
-/** Links to the page that shows the whole text, if the conversation shows only its beginning. */
-const WholeText = ({ id, length }: { readonly id: string; readonly length: number }) =>
-  length <= SHOWN_TEXT ? null : (
+type WholeProps = { readonly id: string; readonly texts: readonly string[] }
+
+/** Links to the page that shows the whole texts, if the conversation shows only a part of them. */
+const Whole = ({ id, texts }: WholeProps) =>
+  texts.length <= SHOWN_PARTS && texts.every((text) => text.length <= SHOWN_TEXT) ? null : (
     <p class="facts">
       <a href={`${BASE}/messages/${id}`}>
-        Show all {length.toLocaleString('en')} characters of this text
+        Show all {texts.join('').length.toLocaleString('en')} characters of this text
       </a>
     </p>
   )
 
-type WholeProps = { readonly id: string; readonly parts: readonly Part[] }
-
-function WholeAnswer({ id, parts }: WholeProps) {
-  const [first] = parts
-  if (parts.length === 1 && first?.type === 'text')
-    return <WholeText id={id} length={first.text.length} />
-  const isCut = (part: Part) => JSON.stringify(part).length > SHOWN_TEXT
-  return parts.length <= SHOWN_PARTS && !parts.some(isCut) ? null : (
-    <p class="facts">
-      <a href={`${BASE}/messages/${id}`}>Show all of this answer: {parts.length} parts</a>
-    </p>
-  )
-}
+const textOf = (part: Part): string => (part.type === 'text' ? part.text : JSON.stringify(part))
 
 export function MessageActions({
   agent,

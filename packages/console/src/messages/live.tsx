@@ -198,13 +198,12 @@ class LiveSession {
     this.#begin()
   }
 
-  #begin(text = ''): void {
+  #begin(): void {
     this.#text = ''
     this.#end = 0
     this.#length = 0
     this.#parts = newParts()
     this.#isChanged = false
-    this.#add(text)
   }
 
   /** Returns the running answer each time that there is more of it, until `until`. */
@@ -244,23 +243,25 @@ class LiveSession {
         return this.#newsOf(event.message)
       case 'chunk':
         // Earlier pieces can be lost. Then the text starts in the middle.
-        if (event.offset === this.#end) this.#add(event.text)
-        else this.#begin(`… ${event.text}`)
+        if (event.offset !== this.#end) {
+          this.#begin()
+          this.#add('… ')
+        }
+        this.#add(event.text)
         this.#end = event.offset + event.text.length
         return undefined
       case 'part':
-        this.#add(event.part)
-        return undefined
+        return this.#add(event.part)
       case 'message':
         return this.#newsOf(event.message)
     }
   }
 
-  #add(emitted: string | PartEvent): void {
+  #add(emitted: string | PartEvent): undefined {
     this.#parts.take(emitted)
     if (typeof emitted === 'string') this.#text += emitted
     this.#length += JSON.stringify(emitted).length
-    this.#isChanged ||= emitted !== ''
+    this.#isChanged = true
   }
 
   #partialTurn(): LiveTurn | undefined {

@@ -102,7 +102,7 @@ export function outcomeLabel(outcome: Outcome | undefined): Label {
 }
 
 /** Returns the label of a state, whose text is its name. */
-const labels =
+export const labels =
   <Kind extends string>(tones: Readonly<Record<Kind, Tone>>) =>
   ({ kind }: { readonly kind: Kind }): Label => ({ tone: tones[kind], text: kind })
 

@@ -11,8 +11,7 @@ import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/webhooks/log
 import type { Platform, Reading } from '../platform.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { EventsAfter, ListedEvent, LoggedEvent } from '../ports/event-store.js'
-import { success } from '../ports/port-result.js'
-import type { Stored, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
 import { chain, existing } from '../pacing/chain.js'
 
@@ -190,7 +189,7 @@ const pageOf = (d: Reading) => (query: EventsAfter & Pick<ReadEventsInput, 'part
       // A purge can expire the position between two reads. The next page then says so.
       if (part === 'expired')
         return ok(next === undefined || events.length === 0 ? part : { events, next })
-      const found = parts ? yield* chain(withParts(d.storage, part.events)) : part.events
+      const found = parts ? yield* withParts(d.storage, part.events) : part.events
       events.push(...found)
       next = part.next
       for (const { body } of found) text += body.length
@@ -200,25 +199,23 @@ const pageOf = (d: Reading) => (query: EventsAfter & Pick<ReadEventsInput, 'part
   })
 
 /** Adds the stored parts of answers to the bodies of `message.responded`. */
-async function withParts(
+const withParts = (
   { messages }: Pick<Platform['storage'], 'messages'>,
   events: readonly LoggedEvent[],
-): Stored<readonly LoggedEvent[]> {
-  const answers = new Map(
-    events
+) =>
+  safeTry(async function* () {
+    const answers = events
       .filter(({ name }) => name === 'message.responded')
-      .map(({ id, body }) => [id, JSON.parse(body) as EventOf<'message.responded'>]),
-  )
-  if (answers.size === 0) return success(events)
-  const read = await messages.parts([...answers.values()].map(({ data }) => data.messageId))
-  if (!read.ok) return read
-  return success(
-    events.map((event) => {
-      const answer = answers.get(event.id)
-      const parts = answer && read.value.get(answer.data.messageId)
-      if (!parts) return event
-      const body = JSON.stringify({ ...answer, data: { ...answer.data, ...shownParts(parts) } })
-      return { ...event, body }
-    }),
-  )
-}
+      .map(({ body }) => JSON.parse(body) as EventOf<'message.responded'>)
+    const stored = yield* chain(messages.parts(answers.map(({ data }) => data.messageId)))
+    const bodies = new Map<string, string>()
+    for (const { data, ...answer } of answers) {
+      const parts = stored.get(data.messageId)
+      if (parts)
+        bodies.set(
+          answer.id,
+          JSON.stringify({ ...answer, data: { ...data, ...shownParts(parts) } }),
+        )
+    }
+    return ok(events.map((event) => ({ ...event, body: bodies.get(event.id) ?? event.body })))
+  })

@@ -249,17 +249,19 @@ describe(
     it('shows parts while the agent works, and keeps open what the reader has opened', async () => {
       onTestFinished(() => browser.demo.hurry(1))
       await browser.signedIn(async (page) => {
-        await page.goto(at('/sessions/support?session=order-4715'))
         browser.demo.hurry(0)
         const { projectId, service } = browser.demo
-        const to = { projectId, agent: 'support', sessionId: 'order-4715', waitMs: 0 }
+        const to = { projectId, agent: 'support', sessionId: 'in-parts', waitMs: 0 }
         const { id } = (await service.messages.send({ ...to, message: 'Write a summary' })).message
+        await page.goto(at('/sessions/support?session=in-parts'))
         const turn = page.locator(`#turn-${id}`)
         const call = turn.locator('.answered.busy summary', { hasText: 'Look up the order' })
         await call.click()
         browser.demo.hurry(1)
         await turn.locator('.answered.good a', { hasText: 'invoice' }).waitFor()
-        expect(await turn.locator('details[open] .status').allTextContents()).toEqual(['done'])
+        expect(await turn.locator('details[open] .status').allTextContents()).toEqual([
+          'output-available',
+        ])
         expect(await turn.getByText('"state": "sent"').isVisible()).toBe(true)
       })
     })
