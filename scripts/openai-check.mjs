@@ -10,7 +10,7 @@ import { exampleServer, KEY } from './example-server.mjs'
 
 const CHECK = fileURLToPath(new URL('../checks/openai/', import.meta.url))
 /** The agents, with the functions that run them. */
-const HANDLERS = { failing: 'fail', echo: 'echo', slow: 'slowly' }
+const HANDLERS = { thinking: 'think', failing: 'fail', echo: 'echo', slow: 'slowly' }
 const work = mkdtempSync(path.join(tmpdir(), 'openai-check-'))
 
 /** Answers in words. */
@@ -21,9 +21,20 @@ async function* slowly({ message }) {
   }
 }
 
+async function* think() {
+  const call = { toolCallId: 'c1', toolName: 'look' }
+  yield { type: 'reasoning-delta', id: 'r', text: 'Let me look.' }
+  yield { type: 'tool-input-available', ...call, input: { at: 1 } }
+  yield { type: 'tool-output-available', toolCallId: 'c1', output: 'cat' }
+  yield 'A cat.'
+}
+
 const fail = () => Promise.reject(new Error('told to fail'))
 
-const { server, api } = await exampleServer({ endpoints: ['openai'], agents: { slowly, fail } })
+const { server, api } = await exampleServer({
+  endpoints: ['openai'],
+  agents: { slowly, think, fail },
+})
 try {
   for (const [name, handler] of Object.entries(HANDLERS))
     await api('POST', '/v1/agents', {

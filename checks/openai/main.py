@@ -21,7 +21,7 @@ def error_of(call):
 
 
 def models():
-    check([model.id for model in client.models.list()], ["slow", "echo", "failing"])
+    check([model.id for model in client.models.list()], ["slow", "echo", "failing", "thinking"])
 
 
 def responses():
@@ -43,6 +43,23 @@ def streamed_responses():
     assert len(deltas) > 1, deltas
     events = client.responses.create(model="echo", input="Hello", stream=True)
     check([event.type for event in events][-1], "response.completed")
+
+
+def reasoning_and_calls():
+    with client.responses.stream(model="thinking", input="Hello") as stream:
+        kinds = {event.type for event in stream}
+        final = stream.get_final_response()
+    for kind in ("reasoning_summary_text.delta", "mcp_call_arguments.done", "mcp_call.completed"):
+        assert "response." + kind in kinds, kinds
+    found = client.responses.retrieve(final.id)
+    check([item.id for item in final.output], [item.id for item in found.output])
+    thought, call, answer = found.output
+    check((thought.type, thought.summary[0].text), ("reasoning", "Let me look."))
+    check((call.type, call.server_label, call.name), ("mcp_call", "thinking", "look"))
+    check((call.status, call.arguments, call.output), ("completed", '{"at":1}', "cat"))
+    check((answer.type, found.output_text), ("message", "A cat."))
+    turns = [{"role": "user", "content": "Hello"}, *found.output, {"role": "user", "content": "Bye"}]
+    check(client.responses.create(model="echo", input=turns).output_text, "Bye")
 
 
 def background():
@@ -125,6 +142,17 @@ def open_responses():
     check(events[-1]["type"], "response.completed")
 
 
-for part in (models, responses, streamed_responses, background, chat, repeated, errors, open_responses):
+CHECKS = (
+    models,
+    responses,
+    streamed_responses,
+    reasoning_and_calls,
+    background,
+    chat,
+    repeated,
+    errors,
+    open_responses,
+)
+for part in CHECKS:
     part()
     print(part.__name__, "passed")

@@ -86,8 +86,8 @@ export interface HostCalls {
   now(): Instant
 }
 
-/** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
-export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
+/** A kind of agents. Its functions are present if the runtime has them. */
+export type RuntimeKind = Pick<AgentRuntime, 'accepts' | 'kind' | 'optionsSchema'>
 
 /** Waiting callers and readers of the event log, runs and attempts in flight, limits by reason. */
 export type Load = {

@@ -168,6 +168,7 @@ async function isReady(platform: Platform, follower: JumpFollower): Promise<bool
 
 const runtimeKindOf = (runtime: AgentRuntime): RuntimeKind => ({
   kind: runtime.kind,
+  ...(runtime.accepts && { accepts: (part, options) => runtime.accepts?.(part, options) }),
   ...(runtime.optionsSchema && { optionsSchema: () => runtime.optionsSchema?.() ?? {} }),
 })
 

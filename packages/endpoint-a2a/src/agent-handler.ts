@@ -96,8 +96,8 @@ export class AgentHandler implements A2ARequestHandler {
 
   async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
     return this.#reporting(async () => {
-      const { message, text } = await this.#readSoFar(await this.#find(id))
-      return taskOf(message, { historyLength: historyLengthOf(historyLength), partial: text })
+      const { message, parts } = await this.#readSoFar(await this.#find(id))
+      return taskOf(message, { historyLength: historyLengthOf(historyLength), partial: parts })
     })
   }
 
@@ -257,7 +257,7 @@ export class AgentHandler implements A2ARequestHandler {
       message.state.kind === 'running' &&
       (await this.#deps.service.messages.stream(ref).catch(errorIn))
     // The answer so far is left out if there are too many streams.
-    return stream && 'next' in stream ? readSoFar(message, stream) : { message, text: '' }
+    return stream && 'next' in stream ? readSoFar(message, stream) : { message, parts: [] }
   }
 
   /** Hooks are for callers of the whole project. */

@@ -1,20 +1,20 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 import type { Message, StreamEvent } from '@org/agent-messaging-core'
-import { AnswerText, type TextStep } from '@org/agent-messaging-http-kit'
+import { AnswerSteps, type AnswerStep } from '@org/agent-messaging-http-kit'
+import { artifactParts } from './artifact-parts.js'
 import { answerArtifact, statusOf, taskOf, type TaskView } from './task.js'
 
-type Chunk = Extract<StreamEvent, { kind: 'chunk' }>
-
 /**
- * Turns the events of a message into events of its task. The first one is the task. A text that
- * becomes void is replaced by an update of the artifact without `append`.
+ * Turns the events of a message into events of its task. The first one is the task. An answer
+ * that becomes void is replaced by an update of the artifact without `append`.
  */
 export class AnswerEvents {
   readonly #view: TaskView
   #message: Message
   #hasStarted = false
-  /** The text of the artifact that the reader has. */
-  readonly #answer = new AnswerText()
+  readonly #answer = new AnswerSteps()
+  /** True if the reader has a beginning of the artifact that is not void. */
+  #hasArtifact = false
 
   constructor(message: Message, view: TaskView) {
     this.#message = message
@@ -25,10 +25,10 @@ export class AnswerEvents {
   of(event: StreamEvent): StreamResponse[] {
     switch (event.kind) {
       case 'heartbeat':
-      case 'part':
         return []
       case 'chunk':
-        return this.#take(event)
+      case 'part':
+        return this.#update(this.#answer.take(event))
       case 'state':
       case 'message':
         return this.#see(event.message, event.kind === 'message')
@@ -42,28 +42,21 @@ export class AnswerEvents {
       return [{ payload: { $case: 'task', value: taskOf(message, this.#view) } }]
     }
     const { state } = message
-    const rest = isLast && state.kind === 'responded' ? this.#finish(state.response) : []
+    const rest =
+      isLast && state.kind === 'responded' ? this.#update(this.#answer.finish(message), true) : []
     const value = { ...this.#place(), status: statusOf(message) }
     return [...rest, { payload: { $case: 'statusUpdate', value } }]
   }
 
-  #take(chunk: Chunk): StreamResponse[] {
-    const hadText = this.#answer.text !== ''
-    const steps = this.#answer.take(chunk)
-    return steps.some(({ kind }) => kind === 'text') ? [this.#update(steps, hadText)] : []
-  }
-
-  #finish(answer: string): StreamResponse[] {
-    const hadText = this.#answer.text !== ''
-    return [this.#update(this.#answer.finish(answer), hadText, true)]
-  }
-
-  /** Appends to the text that the reader has, or replaces it if it became void. */
-  #update(steps: readonly TextStep[], hadText: boolean, lastChunk = false): StreamResponse {
-    const append = hadText && !steps.some(({ kind }) => kind === 'restart')
-    const text = steps.map((step) => (step.kind === 'text' ? step.delta : '')).join('')
-    const value = { ...this.#place(), artifact: answerArtifact(text), append, lastChunk }
-    return { payload: { $case: 'artifactUpdate', value } }
+  /** Appends to the artifact that the reader has, or replaces one that became void. */
+  #update(steps: readonly AnswerStep[], lastChunk = false): StreamResponse[] {
+    if (steps.some(({ kind }) => kind === 'restart')) this.#hasArtifact = false
+    const parts = artifactParts(steps)
+    if (parts.length === 0 && !lastChunk) return []
+    const append = this.#hasArtifact
+    this.#hasArtifact = true
+    const value = { ...this.#place(), artifact: answerArtifact(parts), append, lastChunk }
+    return [{ payload: { $case: 'artifactUpdate', value } }]
   }
 
   #place() {

@@ -1,6 +1,6 @@
 import { A2A_PROTOCOL_VERSION, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { Agent } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
+import { acceptsText, isUuid, type InputPart } from '@org/agent-messaging-core/runtime'
 import { isAgentName, errorIn, type A2aSkill } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
@@ -63,7 +63,7 @@ const findAgent =
       await confirmKey(access)
       throw a2aError({ kind: 'agent_not_found' })
     }
-    const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`)
+    const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`, inputModesOf(agent, d))
     const options = { agent, access, card, sender: senderOf(c), requestId: c.get('requestId') }
     c.set('handler', new AgentHandler(d, options))
     await next()
@@ -100,12 +100,26 @@ async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> 
   return reply(c, 200, body, headers)
 }
 
-const TEXT_ONLY = ['text/plain']
 const BINDINGS = ['JSONRPC', 'HTTP+JSON']
 const SCHEME = 'apiKey'
 
+const EXAMPLE = { type: 'file', url: 'https://files.example/' } as const
+
+/** Returns the media types that an agent with this runtime takes. */
+function inputModesOf({ runtime }: Agent, { service }: Deps): string[] {
+  const { accepts = acceptsText } =
+    service.host.runtimeKinds().find(({ kind }) => kind === runtime.kind) ?? {}
+  const takes = (part: InputPart) => accepts(part, runtime.options) === undefined
+  const takesFile = (mediaType: string) => takes({ ...EXAMPLE, mediaType })
+  const modes = ['text/plain']
+  if (takes({ type: 'data', name: 'data', data: {} })) modes.push('application/json')
+  if (takesFile('application/octet-stream')) modes.push('*/*')
+  else if (takesFile('image/png')) modes.push('image/*')
+  return modes
+}
+
 /** Returns the card of an agent whose routes are below `url`. */
-function cardOf(agent: Agent, url: string): AgentCard {
+function cardOf(agent: Agent, url: string, inputModes: string[]): AgentCard {
   const description = agent.a2a?.description ?? `The agent ${agent.name}`
   const chat = { id: 'chat', name: agent.name, description, tags: ['chat'] }
   const skills: readonly A2aSkill[] = agent.a2a?.skills?.length ? agent.a2a.skills : [chat]
@@ -140,8 +154,8 @@ function cardOf(agent: Agent, url: string): AgentCard {
       },
     },
     securityRequirements: [{ schemes: { [SCHEME]: { list: [] } } }],
-    defaultInputModes: TEXT_ONLY,
-    defaultOutputModes: TEXT_ONLY,
+    defaultInputModes: inputModes,
+    defaultOutputModes: ['text/plain', 'application/json'],
     skills: skills.map(({ id, name, description: about, tags, examples = [] }) => ({
       id,
       name,

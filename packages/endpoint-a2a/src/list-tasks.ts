@@ -38,7 +38,9 @@ export async function listTasks(
     ...(changedFrom !== undefined && { changedFrom }),
   }
   const page = { limit, ...(cursor !== undefined && { cursor }) }
-  const { data, nextCursor } = await messages.list({ ...wanted, ...page }).catch(rethrow)
+  const { data, nextCursor } = await messages
+    .list({ ...wanted, ...page, parts: includeArtifacts })
+    .catch(rethrow)
   const totalSize = await messages.count({ ...wanted, most: MOST_COUNTED }).catch(rethrow)
   return {
     tasks: data

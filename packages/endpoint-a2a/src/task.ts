@@ -2,13 +2,14 @@ import { Role, TaskState, type Artifact, type Message as A2aMessage } from '@a2a
 import type { Part, Task, TaskStatus } from '@a2a-js/sdk'
 import type { Json, Message } from '@org/agent-messaging-core'
 import { errorOf, changedAt, progressOf } from '@org/agent-messaging-core/host'
-import type { InputPart } from '@org/agent-messaging-core/runtime'
 import {
   openInput,
   toIso,
   type MessageInput,
   type MessageState,
 } from '@org/agent-messaging-core/storage'
+import { AnswerSteps } from '@org/agent-messaging-http-kit'
+import { artifactParts, partOf, textPart } from './artifact-parts.js'
 
 /** The field of a message's metadata that keeps the id which its sender gave it. */
 export const MESSAGE_ID = 'a2aMessageId'
@@ -18,16 +19,18 @@ export type TaskView = {
   readonly historyLength?: number | undefined
   /** Default: true. */
   readonly includeArtifacts?: boolean | undefined
-  /** The text that a working agent has emitted so far. */
-  readonly partial?: string | undefined
+  /** What a working agent has emitted so far. */
+  readonly partial?: readonly Part[] | undefined
 }
 
 /** Returns the task of a message: its context is the session, its artifact the answer. */
 export function taskOf(message: Message, view: TaskView = {}): Task {
   const { id, sessionId: contextId, state } = message
-  const { historyLength, includeArtifacts = true, partial = '' } = view
+  const { historyLength, includeArtifacts = true, partial = [] } = view
   const answer =
-    state.kind === 'responded' ? [answerArtifact(state.response)] : partialArtifacts(partial)
+    state.kind === 'responded'
+      ? [answerArtifact(artifactParts(new AnswerSteps().finish(message)))]
+      : partialArtifacts(partial)
   return {
     id,
     contextId,
@@ -69,17 +72,18 @@ const STATES: { readonly [K in MessageState['kind']]: TaskState } = {
   cancelled: TaskState.TASK_STATE_CANCELED,
 }
 
-export const answerArtifact = (text: string): Artifact => ({
+/** Without parts, the artifact has an empty text. */
+export const answerArtifact = (parts: readonly Part[]): Artifact => ({
   artifactId: ANSWER,
   name: ANSWER,
   description: '',
-  parts: [textPart(text)],
+  parts: parts.length > 0 ? [...parts] : [textPart('')],
   metadata: undefined,
   extensions: [],
 })
 
-const partialArtifacts = (text: string): Artifact[] =>
-  text === '' ? [] : [{ ...answerArtifact(text), metadata: { partial: true } }]
+const partialArtifacts = (parts: readonly Part[]): Artifact[] =>
+  parts.length === 0 ? [] : [{ ...answerArtifact(parts), metadata: { partial: true } }]
 
 const newest = (history: A2aMessage[], length: number | undefined): A2aMessage[] =>
   length === undefined ? history : history.slice(Math.max(0, history.length - length))
@@ -131,26 +135,4 @@ const placeOf = ({ id: taskId, sessionId: contextId }: Message) => ({
   contextId,
   extensions: [],
   referenceTaskIds: [],
-})
-
-function partOf(part: InputPart): Part {
-  if (part.type === 'file') {
-    const { url: value, mediaType, filename = '' } = part
-    return { content: { $case: 'url', value }, metadata: undefined, filename, mediaType }
-  }
-  const { name, id, data: value } = part
-  const metadata = { name, ...(id !== undefined && { id }) }
-  return {
-    content: { $case: 'data', value },
-    metadata,
-    filename: '',
-    mediaType: 'application/json',
-  }
-}
-
-const textPart = (value: string): Part => ({
-  content: { $case: 'text', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: 'text/plain',
 })

@@ -24,7 +24,7 @@ describe('the agent card', () => {
       ],
       capabilities: { streaming: true, pushNotifications: true },
       securitySchemes: { apiKey: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
-      defaultInputModes: ['text/plain'],
+      defaultInputModes: ['text/plain', 'application/json', '*/*'],
       skills: [{ id: 'repeat', name: 'Repeat', description: 'Repeats a text', tags: ['text'] }],
     })
     const { skills } = (await request(`/slow${CARD}`, { method: 'GET' })).json

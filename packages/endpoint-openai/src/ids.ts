@@ -2,22 +2,28 @@
 export type MessageRef = { readonly agent: string; readonly messageId: string }
 
 const RESPONSE = /^resp_([0-9a-f]{32})([0-9a-f]{32})$/
+const STEP = /^(?:rs|mcp)_[0-9a-f]{64}_\d{1,6}$/
 const ITEM = /^msg_([0-9a-f]{32})([0-9a-f]{32})(?:_q?\d{1,4})?$/
 
 type Stored = { readonly agentId: string; readonly id: string }
 
 export const responseId = ({ agentId, id }: Stored): string => `resp_${hexOf(agentId)}${hexOf(id)}`
 
+/** The beginning of the id of an item. */
+type ItemPrefix = 'mcp' | 'msg' | 'rs'
+
+/** True for the ids of reasoning and of tool calls. */
+export const isStepId = (id: unknown): boolean => typeof id === 'string' && STEP.test(id)
+
 /** The id of an item of the input of a response, counted from the last one. */
 export const inputItemId = (message: Stored, place: number): string =>
   itemId(message, `_in${place}`)
 
 /**
- * The id of an answer in the output of its response. A question, and an item of a stream that
- * became void, have a suffix.
+ * The id of an item in the output of a response. All items but the text of an answer have a suffix.
  */
-export const itemId = ({ agentId, id }: Stored, suffix = ''): string =>
-  `msg_${hexOf(agentId)}${hexOf(id)}${suffix}`
+export const itemId = ({ agentId, id }: Stored, suffix = '', prefix: ItemPrefix = 'msg'): string =>
+  `${prefix}_${hexOf(agentId)}${hexOf(id)}${suffix}`
 
 export const completionId = (messageId: string): string => `chatcmpl_${hexOf(messageId)}`
 

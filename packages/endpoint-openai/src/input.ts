@@ -2,6 +2,7 @@ import { isJsonObject, type EarlierTurn } from '@org/agent-messaging-core/runtim
 import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Problem } from './errors.js'
 import { problem } from './fields.js'
+import { isStepId } from './ids.js'
 
 /** `message` has the instructions, then the texts of the user after the last answer. */
 export type Input = { readonly earlierTurns: readonly EarlierTurn[]; readonly message: string }
@@ -53,12 +54,22 @@ export function readInput(
     throw new RequestRefusal(problem(param, 'must be a text or a list of messages'))
   const entries = before
   for (const [index, item] of given.entries()) {
+    if (answers && isStep(item)) continue
     const entry = readEntry(item, `${param}[${index}]`, answers)
     // A stream that started again has two items for its answer.
     const { answerTo } = entry
     if (answerTo === undefined || entries.at(-1)?.answerTo !== answerTo) entries.push(entry)
   }
   return inputOf(entries, param)
+}
+
+/**
+ * True for reasoning and a tool call of a response, or a reference to one. Clients send them back,
+ * and agents do not read them.
+ */
+export function isStep(item: unknown): boolean {
+  const { type, id } = isJsonObject(item) ? item : {}
+  return type === 'item_reference' ? isStepId(id) : type === 'reasoning' || type === 'mcp_call'
 }
 
 function readEntry(item: unknown, at: string, answers?: Answers): Entry {

@@ -19,7 +19,8 @@ type Wait = {
 
 /**
  * Waits longer than one call of the service can. A call that ends early means that the service
- * stops, that too many callers wait, or that the caller has left: then the wait ends.
+ * stops, that too many callers wait, or that the caller has left: then the wait ends. The answer
+ * has its parts.
  */
 export async function untilSettled(
   { service, now }: { readonly service: EndpointService; readonly now: () => number },
@@ -37,7 +38,11 @@ export async function untilSettled(
     message = found
     if (now() - startedAt < waitMs / 2) return message
   }
-  return message
+  const { state } = message
+  if (state.kind !== 'responded' || !state.hasParts || message.parts) return message
+  const ref = { projectId, agent, messageId, access }
+  const whole = await service.messages.get(ref).catch(errorIn)
+  return 'kind' in whole ? message : whole
 }
 
 /** Returns what a request says about the send of its message, apart from the message. */

@@ -3,9 +3,10 @@ import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { errorOf } from '@org/agent-messaging-core/host'
 import { errorObject } from '../errors.js'
 import { formatOf } from '../format.js'
-import { itemId, responseId } from '../ids.js'
+import { responseId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { responseUsage } from '../usage.js'
+import { outputOf } from './items.js'
 
 /** The fields of a request that a later read shows again. Stored in the message's metadata. */
 export type Kept = {
@@ -48,26 +49,6 @@ const STATUSES = {
   cancelled: 'cancelled',
 } as const satisfies Record<Message['state']['kind'], string>
 
-/** The output of an agent is one message. */
-export const outputItem = (
-  id: string,
-  status: 'in_progress' | 'completed' | 'incomplete',
-  text?: string,
-) => ({
-  type: 'message' as const,
-  id,
-  status,
-  role: 'assistant' as const,
-  content: text === undefined ? [] : [textPart(text)],
-})
-
-export const textPart = (text: string) => ({
-  type: 'output_text' as const,
-  text,
-  annotations: [],
-  logprobs: [],
-})
-
 /** Returns OpenAI's response object. `model` is the agent's name. */
 export function responseBody(message: Message, model: string) {
   const { state, executionPrincipal, metadata = {} } = message
@@ -87,7 +68,7 @@ export function responseBody(message: Message, model: string) {
     conversation: { id: message.sessionId },
     previous_response_id: kept.previous_response_id ?? null,
     background: kept.background ?? false,
-    output: outputOf(message),
+    output: outputOf(message, model),
     metadata: shown,
     usage: responseUsage(message),
     safety_identifier: executionPrincipal.type === 'end_user' ? executionPrincipal.endUserId : null,
@@ -108,14 +89,6 @@ export function openBody(message: Message, model: string) {
     usage: null,
   }
   return { ...body, ...none, status }
-}
-
-/** The output is the answer, or the question that the agent waits for. */
-export function outputOf(message: Message): ReturnType<typeof outputItem>[] {
-  const { state } = message
-  if (state.kind === 'responded') return [outputItem(itemId(message), 'completed', state.response)]
-  const question = questionOf(message)
-  return question ? [outputItem(question.itemId, 'completed', question.text)] : []
 }
 
 const seconds = (instant: number): number => Math.floor(instant / 1_000)

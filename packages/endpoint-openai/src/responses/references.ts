@@ -6,9 +6,10 @@ import type { Context } from 'hono'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import { parseItemId, type MessageRef } from '../ids.js'
-import type { Answer, Answers } from '../input.js'
+import { isStep, type Answer, type Answers } from '../input.js'
 import type { Deps } from '../options.js'
-import { isDeleted, outputOf } from './body.js'
+import { questionOf } from '../question.js'
+import { isDeleted } from './body.js'
 
 /** Each reference reads a message. */
 const MOST_REFERENCES = 1_000
@@ -36,7 +37,10 @@ type Reference = { readonly id: string; readonly param: string }
 function referencesIn(input: unknown): Reference[] {
   if (!Array.isArray(input)) return []
   return input.flatMap((item, index) =>
-    isJsonObject(item) && item['type'] === 'item_reference' && typeof item['id'] === 'string'
+    isJsonObject(item) &&
+    item['type'] === 'item_reference' &&
+    typeof item['id'] === 'string' &&
+    !isStep(item)
       ? [{ id: item['id'], param: `input[${index}].id` }]
       : [],
   )
@@ -47,7 +51,8 @@ async function readAnswer(c: Context<KitEnv>, d: Deps, { id, param }: Reference)
   const ref = parseItemId(id)
   if (!ref) throw new RequestRefusal(missing)
   const message = await readNamed(c, d, ref, param)
-  const text = outputOf(message)[0]?.content[0]?.text
+  const { state } = message
+  const text = state.kind === 'responded' ? state.response : questionOf(message)?.text
   if (text === undefined) throw new RequestRefusal(missing)
   return { messageId: message.id, text }
 }
