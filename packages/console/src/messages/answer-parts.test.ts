@@ -39,8 +39,10 @@ it.each(['/sessions/bot?session=s', '/sessions/bot?session=s&view=raw', '/messag
     const { id, pageOf, thrown } = await partsScene(EVENTS)
     const page = await pageOf(path.endsWith('/') ? path + id : path)
     expect(/<img|onerror="|<\/script>(?!<script|<\/head>)/.test(page)).toBe(false)
-    // The name of the step, reasoning, call, error, data, file and its type, source.
-    expect(page.split(ESCAPED).length - 1).toBeGreaterThanOrEqual(8)
+    // The names of the step, the call and the data, the reasoning, the error and the media type.
+    expect(page.split(ESCAPED).length - 1).toBeGreaterThanOrEqual(6)
+    const plain = ESCAPED.replace(/\u202E\u2066$/, '\\u202e\\u2066')
+    expect(page.split(`<bdi>${plain}</bdi></a>`)).toHaveLength(3)
     const link = 'rel="noopener noreferrer nofollow" target="_blank"'
     expect(page).toContain(`<a href="https://a.example/&quot;&gt;&lt;b&gt;" ${link}>`)
     expect(page).toContain(`<a href="https://b.example/" ${link}>`)

@@ -37,16 +37,14 @@ type PartsProps = {
 }
 
 /** Shows the parts of an answer in their order. Reasoning and tool calls are folded. */
-export const AnswerParts = ({ id, parts, last = Infinity, ...props }: PartsProps) => {
-  const first = Math.max(0, parts.length - last)
-  return (
-    <>
-      {parts.slice(first).map((part, at) => (
-        <PartView id={`part-${first + at}-${id}`} part={part} {...props} />
-      ))}
-    </>
-  )
-}
+export const AnswerParts = ({ id, parts, last = Infinity, ...props }: PartsProps) => (
+  <>
+    {parts.map(
+      (part, at) =>
+        at >= parts.length - last && <PartView id={`part-${at}-${id}`} part={part} {...props} />,
+    )}
+  </>
+)
 
 const toolLabel = labels<Extract<Part, { type: 'tool' }>['state']>({
   'input-streaming': 'busy',
@@ -126,8 +124,12 @@ const Folded = ({ id, title, children }: FoldedProps) => (
 /** The indentation of deep JSON can be many times as long as the JSON. */
 function jsonOf(value: unknown): string {
   const [text, indented] = [JSON.stringify(value), JSON.stringify(value, null, 2)]
-  return indented.length > 4 * text.length + 1_024 ? text : indented
+  return visible(indented.length > 4 * text.length + 1_024 ? text : indented)
 }
+
+/** Shows the marks that change the order of characters. They could hide the end of a file name. */
+const visible = (text: string): string =>
+  text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`)
 
 type SourceProps = {
   readonly url: string
@@ -139,7 +141,7 @@ type SourceProps = {
 const Source = ({ url, name = url, kind }: SourceProps) => (
   <p class="part">
     <a href={/^https?:/i.test(url) ? url : undefined} {...LINK}>
-      <bdi>{name}</bdi>
+      <bdi>{visible(name)}</bdi>
     </a>{' '}
     <bdi class="small">{kind}</bdi>
   </p>
