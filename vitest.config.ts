@@ -31,7 +31,7 @@ const ALONE = ['packages/runtime-process/src/process-runtime.test.ts']
 const LONG = {
   'kill campaigns; crash.test.ts, postgres-kills.test.ts and the simulation are short forms': [
     'faults/*.test.ts',
-    'packages/server/test/e2e/{kill-campaign,a2a-kills,mcp-kills,openai-kills}.test.ts',
+    'packages/server/test/e2e/{kill-campaign,a2a-kills,ai-sdk-kills,mcp-kills,openai-kills}.test.ts',
   ],
   'a flood of sends; fairness.test.ts is a short form': ['packages/server/test/e2e/flood.test.ts'],
   'the contract again, on storages that contract-*.test.ts nearly cover': [

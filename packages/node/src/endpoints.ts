@@ -42,6 +42,16 @@ const endpoints = {
       }
     },
   },
+  'ai-sdk': {
+    root: '/ai-sdk/v1/',
+    open: async (deps) => {
+      try {
+        return (await import('@org/agent-messaging-endpoint-ai-sdk')).createAiSdkEndpoint(deps)
+      } catch (error) {
+        throw asMissing(error, 'endpoint-ai-sdk')
+      }
+    },
+  },
   mcp: { root: '/mcp', open: (deps) => openMcp(deps, false) },
   /** With the tool that publishes events. */
   'mcp-publish': { root: '/mcp', open: (deps) => openMcp(deps, true) },

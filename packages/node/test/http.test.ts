@@ -197,7 +197,7 @@ describe('messaging.http', () => {
     [{ basePath: 'x' }, 'basePath is "x"'],
     [
       { endpoints: ['grpc'] },
-      '"grpc" is not an endpoint; the endpoints are a2a, mcp, mcp-publish, openai',
+      '"grpc" is not an endpoint; the endpoints are a2a, ai-sdk, mcp, mcp-publish, openai',
     ],
     [{ console: true, basePath: '/x' }, 'the console works only at /console'],
   ])('refuses the options %j', async (options, problem) => {

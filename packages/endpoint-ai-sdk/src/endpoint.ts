@@ -1,0 +1,78 @@
+import type { Message } from '@org/agent-messaging-core'
+import { errorOf } from '@org/agent-messaging-core/host'
+import { openInput } from '@org/agent-messaging-core/storage'
+import {
+  allowChat,
+  chatApp,
+  ChatSession,
+  readObject,
+  refusal,
+  reply,
+  replyAnswer,
+  withDefaults,
+  type EndpointOptions,
+  type KitEnv,
+} from '@org/agent-messaging-http-kit'
+import { type Context, Hono } from 'hono'
+import { invalid, readAnswer, readRequest } from './input.js'
+import { UiChunks } from './ui-chunks.js'
+import { clientIdOf, uiMessages } from './ui-messages.js'
+
+const ROOT = '/ai-sdk/v1'
+
+type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
+
+/**
+ * Creates the routes under `/ai-sdk/v1`, for chats with `useChat` of the AI SDK. Serve its `fetch`,
+ * or mount the app in a Hono app with `host.route('/', createAiSdkEndpoint(…))`.
+ */
+export function createAiSdkEndpoint(options: EndpointOptions): Hono {
+  const d = withDefaults(options)
+  const chatOf = (c: Context<KitEnv>) =>
+    new ChatSession(c, d, { agent: param(c, 'agent'), sessionId: param(c, 'chat') })
+  const routes = new Hono<KitEnv>()
+    .post('/:agent', allowChat(d, 'messages.send'), async (c) => {
+      const request = readRequest(await readObject(c, d))
+      const chat = new ChatSession(c, d, { agent: param(c, 'agent'), sessionId: request.chat })
+      const { regenerates, sent } = request
+      return stream(c, d, await (regenerates ? regenerated(chat, sent.id) : chat.send(sent)))
+    })
+    .get('/:agent/:chat/stream', allowChat(d, 'messages.stream'), async (c) => {
+      const [oldest] = await chatOf(c).open()
+      return oldest && !openInput(oldest) ? stream(c, d, oldest) : empty(c)
+    })
+    .get('/:agent/:chat/messages', allowChat(d, 'messages.list'), async (c) =>
+      reply(c, 200, (await chatOf(c).messages()).flatMap(uiMessages)),
+    )
+    .post('/:agent/:chat/stop', allowChat(d, 'messages.cancel'), async (c) => {
+      await chatOf(c).cancel()
+      return empty(c)
+    })
+    .post('/:agent/:chat/answer', allowChat(d, 'inputs.answer'), async (c) => {
+      await chatOf(c).answer(readAnswer(await readObject(c, d)))
+      return empty(c)
+    })
+  return chatApp(d, ROOT, routes)
+}
+
+const param = (c: Context<KitEnv>, name: 'agent' | 'chat'): string => c.req.param(name) ?? ''
+
+async function regenerated(chat: ChatSession, id: string): Promise<Message> {
+  const message = await chat.find((one) => clientIdOf(one) === id)
+  return message && errorOf(message.state)
+    ? chat.retry(message)
+    : refusal(invalid('trigger', 'cannot be regenerate-message: the message has not failed'))
+}
+
+async function stream(c: Context<KitEnv>, d: Deps, message: Message): Promise<Response> {
+  const answer = await replyAnswer(c, d, message, new UiChunks())
+  answer.headers.set('X-Vercel-AI-UI-Message-Stream', 'v1')
+  answer.headers.set('Cache-Control', 'no-cache, no-transform')
+  return answer
+}
+
+const empty = (c: Context<KitEnv>): Response =>
+  new Response(null, {
+    status: 204,
+    headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
+  })

@@ -1,0 +1,1 @@
+export { createAiSdkEndpoint } from './endpoint.js'
