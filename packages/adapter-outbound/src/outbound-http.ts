@@ -7,7 +7,7 @@ import { proxyTunnel } from './proxy.js'
 import { hostResolver } from './resolve-host.js'
 import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './response.js'
 import {
-  CollectedOrStreamed,
+  collectedOrStreamed,
   StreamedResponse,
   type HttpStream,
   type StreamRequest,
@@ -126,7 +126,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     stream: (request) =>
       new Promise((settle) => begin(request, new StreamedResponse(request, settle))),
     sendOrStream: (request) =>
-      new Promise((settle) => begin(request, new CollectedOrStreamed(request, settle))),
+      new Promise((settle) => begin(request, collectedOrStreamed(request, settle))),
     vet,
     close,
   }

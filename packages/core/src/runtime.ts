@@ -16,7 +16,7 @@ export {
   type Part,
   type PartEvent,
 } from './domain/messages/part.js'
-export { PartCollector } from './domain/messages/part-collector.js'
+export { PartCollector, toolPart } from './domain/messages/part-collector.js'
 export {
   failedRun,
   RUN_ERROR_CODES,

@@ -2,11 +2,11 @@ import type { Message, StreamEvent, JsonObject } from '@org/agent-messaging-core
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { errorOf } from '@org/agent-messaging-core/host'
 import {
-  AnswerText,
+  AnswerSteps,
   type KitEnv,
   reply,
   RequestRefusal,
-  type TextStep,
+  type AnswerStep,
 } from '@org/agent-messaging-http-kit'
 import { type Context, Hono } from 'hono'
 import { type EndpointError, errorObject, refusalOf, refuse } from './errors.js'
@@ -127,7 +127,7 @@ const SUPERSEDED = errorObject({
 class ChatEvents implements StreamWriter {
   readonly #model: string
   readonly #includeUsage: boolean
-  readonly #answer = new AnswerText()
+  readonly #answer = new AnswerSteps()
   #head: Head | undefined
   #isOver = false
 
@@ -158,7 +158,7 @@ class ChatEvents implements StreamWriter {
   }
 
   #end(answer: string, usage: ReturnType<typeof completionUsage>): string {
-    const text = this.#steps(this.#answer.finish(answer))
+    const text = this.#steps(this.#answer.complete(answer))
     if (this.#isOver) return text
     this.#isOver = true
     const last = this.#includeUsage && usage ? this.#data({ choices: [], usage }) : ''
@@ -171,11 +171,11 @@ class ChatEvents implements StreamWriter {
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
-  #steps(steps: readonly TextStep[]): string {
+  #steps(steps: readonly AnswerStep[]): string {
     let text = ''
     for (const step of steps) {
       if (step.kind === 'restart') return text + this.error(SUPERSEDED)
-      text += this.#chunk({ content: step.delta })
+      if (step.kind === 'text') text += this.#chunk({ content: step.delta })
     }
     return text
   }

@@ -10,7 +10,6 @@ export {
   type KitEnv,
 } from './access.js'
 export { answerFieldsHtml } from './answer-fields.js'
-export { AnswerText, type TextStep } from './answer-text.js'
 export { readBytes, readJson } from './body.js'
 export { AnswerSteps, type AnswerStep } from './chat/answer-steps.js'
 export { allowChat, chatApp, readObject, replyAnswer, type AnswerWriter } from './chat/chat-app.js'

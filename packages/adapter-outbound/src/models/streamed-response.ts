@@ -118,30 +118,19 @@ export class StreamedResponse implements ResponseHandler {
 }
 
 /** Collects a response, except an event stream: the caller reads it while it arrives. */
-export class CollectedOrStreamed implements ResponseHandler {
-  readonly #streamed: StreamedResponse
-  #handler: ResponseHandler
-
-  constructor(request: StreamRequest, settle: (outcome: HttpOutcome | HttpStream) => void) {
-    this.#streamed = new StreamedResponse(request, settle)
-    this.#handler = new CollectedResponse(request.maxBodyBytes, settle)
-  }
-
-  begin(head: Head, flow: Flow): void {
-    if (isEventStream(head)) this.#handler = this.#streamed
-    this.#handler.begin(head, flow)
-  }
-
-  append(chunk: Buffer): boolean {
-    return this.#handler.append(chunk)
-  }
-
-  end(): void {
-    this.#handler.end()
-  }
-
-  fail(reason: Unreachable): void {
-    this.#handler.fail(reason)
+export function collectedOrStreamed(
+  request: StreamRequest,
+  settle: (outcome: HttpOutcome | HttpStream) => void,
+): ResponseHandler {
+  let handler: ResponseHandler = new CollectedResponse(request.maxBodyBytes, settle)
+  return {
+    begin(head, flow) {
+      if (isEventStream(head)) handler = new StreamedResponse(request, settle)
+      handler.begin(head, flow)
+    },
+    append: (chunk) => handler.append(chunk),
+    end: () => handler.end(),
+    fail: (reason) => handler.fail(reason),
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Json, Message, StreamEvent } from '@org/agent-messaging-core'
-import { PART_LIMITS, type PartEvent } from '@org/agent-messaging-core/runtime'
+import type { Message, StreamEvent } from '@org/agent-messaging-core'
+import { PART_LIMITS, toolPart, type PartEvent } from '@org/agent-messaging-core/runtime'
 import { AnswerSteps, type AnswerStep } from '@org/agent-messaging-http-kit'
 import type { errorObject } from '../errors.js'
 import { DONE, type StreamWriter } from '../event-stream.js'
@@ -7,23 +7,21 @@ import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { openBody, responseBody } from './body.js'
 import {
-  CALL_STATUSES,
   callItem,
-  messageItem,
   outputOf,
-  reasoningItem,
-  summaryPart,
+  TEXT_ITEMS,
+  textItem,
   textItemId,
-  textPart,
-  type OutputItem,
+  type TextKind,
   type ToolPart,
 } from './items.js'
 
 type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
 type Item = { readonly id: string; readonly index: number }
-type Reasoning = Item & { readonly key: string; text: string }
+/** `key` tells two thoughts apart. `text` is the text of a thought. */
+type OpenText = Item & { readonly kind: TextKind; readonly key: string; text: string }
 type Call = Item & { part: ToolPart }
-type ToolEvent = Extract<PartEvent, { toolCallId: string }>
+type CallEvent = Parameters<typeof toolPart>[0]
 
 /**
  * Writes the events of the Responses API. Items that become void end as incomplete items, and the
@@ -39,13 +37,12 @@ export class ResponseEvents implements StreamWriter {
   /** The index of the next item, and of the first one that is not void. */
   #next = 0
   #first = 0
-  #text: Item | undefined
+  readonly #texts = new Map<TextKind, OpenText>()
   /** The id of the next text, if it is a question. */
   #questionId: string | undefined
-  #reasoning: Reasoning | undefined
   /** Calls by their id. An ended call is undefined. */
   #calls = new Map<string, Call | undefined>()
-  /** Characters of the inputs that the calls keep. */
+  /** Characters of the values that the calls keep. */
   #keptLength = 0
 
   /** `model` is the agent's name. */
@@ -65,7 +62,7 @@ export class ResponseEvents implements StreamWriter {
       case 'part':
         return this.#steps(this.#answer.take(event))
       case 'message':
-        return this.#start(event.message) + this.#end(event.message)
+        return this.#start(event.message) + this.#finish(event.message)
     }
   }
 
@@ -90,14 +87,13 @@ export class ResponseEvents implements StreamWriter {
     return this.#event(type, { response })
   }
 
-  #end(message: Message): string {
-    const { state } = message
+  #finish(message: Message): string {
     this.#isOver = true
     const body = responseBody(message, this.#model)
-    if (state.kind !== 'responded')
+    if (message.state.kind !== 'responded')
       return this.#close() + this.#event('response.failed', { response: body }) + DONE
     const rest = this.#steps(this.#answer.finish(message)) + this.#endCalls()
-    const done = this.#endReasoning('completed') + this.#openText() + this.#endText('completed')
+    const done = this.#end('reasoning') + this.#begin('message') + this.#end('message')
     const response = { ...body, output: outputOf(message, this.#model, this.#first) }
     return rest + done + this.#event('response.completed', { response }) + DONE
   }
@@ -107,10 +103,10 @@ export class ResponseEvents implements StreamWriter {
     const { itemId: id = '', text = '' } = questionOf(message) ?? {}
     this.#isOver = true
     this.#questionId = id
-    const ended = this.#endCalls() + this.#endReasoning('incomplete')
-    const rest = this.#steps(this.#answer.complete(text)) + this.#openText()
-    const output = [messageItem(this.#text?.id ?? id, 'completed', text)]
-    const done = this.#endText('completed')
+    const ended = this.#endCalls() + this.#end('reasoning', 'incomplete')
+    const rest = this.#steps(this.#answer.complete(text)) + this.#begin('message')
+    const output = [textItem('message', this.#texts.get('message')?.id ?? id, 'completed', text)]
+    const done = this.#end('message')
     const response = { ...responseBody(message, this.#model), output }
     return ended + rest + done + this.#event('response.incomplete', { response }) + DONE
   }
@@ -118,60 +114,27 @@ export class ResponseEvents implements StreamWriter {
   #steps(steps: readonly AnswerStep[]): string {
     return steps
       .map((step) => {
-        if (step.kind === 'restart') return this.#restart()
-        return step.kind === 'text' ? this.#addText(step.delta) : this.#addPart(step.part)
+        if (step.kind === 'part') return this.#addPart(step.part)
+        if (step.kind === 'text')
+          return this.#end('reasoning') + this.#addText('message', step.delta)
+        const closed = this.#close()
+        this.#first = this.#next
+        this.#calls = new Map()
+        this.#keptLength = 0
+        return closed
       })
       .join('')
   }
 
-  #restart(): string {
-    const closed = this.#close()
-    this.#first = this.#next
-    this.#calls = new Map()
-    this.#keptLength = 0
-    return closed
-  }
-
   #close(): string {
-    return this.#endCalls() + this.#endReasoning('incomplete') + this.#endText('incomplete')
-  }
-
-  #addText(delta: string): string {
-    const opened = this.#endReasoning('completed') + this.#openText()
-    const place = { ...placeOf(this.#text), content_index: 0 }
-    return opened + this.#event('response.output_text.delta', { ...place, delta, logprobs: [] })
-  }
-
-  #openText(): string {
-    if (this.#text || !this.#message) return ''
-    const index = this.#next++
-    const id = this.#questionId ?? textItemId(this.#message, this.#first, index)
-    this.#text = { index, id }
-    const place = { ...placeOf(this.#text), content_index: 0 }
-    return (
-      this.#added(index, messageItem(id, 'in_progress')) +
-      this.#event('response.content_part.added', { ...place, part: textPart('') })
-    )
-  }
-
-  #endText(status: 'completed' | 'incomplete'): string {
-    const item = this.#text
-    if (!item) return ''
-    this.#text = undefined
-    const { text } = this.#answer
-    if (status === 'incomplete') return this.#done(item.index, messageItem(item.id, status))
-    const place = { ...placeOf(item), content_index: 0 }
-    return (
-      this.#event('response.output_text.done', { ...place, text, logprobs: [] }) +
-      this.#event('response.content_part.done', { ...place, part: textPart(text) }) +
-      this.#done(item.index, messageItem(item.id, status, text))
-    )
+    const ended = this.#endCalls() + this.#end('reasoning', 'incomplete')
+    return ended + this.#end('message', 'incomplete')
   }
 
   #addPart(part: PartEvent): string {
     switch (part.type) {
       case 'reasoning-delta':
-        return this.#addReasoning(part.id, part.text)
+        return this.#addText('reasoning', part.text, part.id)
       case 'tool-input-start':
       case 'tool-input-available':
       case 'tool-output-available':
@@ -180,113 +143,109 @@ export class ResponseEvents implements StreamWriter {
       case 'tool-input-delta':
         return ''
       default:
-        return this.#endReasoning('completed')
+        return this.#end('reasoning')
     }
   }
 
-  #addReasoning(key: string, delta: string): string {
-    const { text = '', key: openKey } = this.#reasoning ?? {}
-    const fits = openKey === key && text.length + delta.length <= PART_LIMITS.partLength
-    const opened = fits ? '' : this.#endReasoning('completed') + this.#openReasoning(key)
-    if (this.#reasoning) this.#reasoning.text += delta
-    const place = { ...placeOf(this.#reasoning), summary_index: 0 }
-    return opened + this.#event('response.reasoning_summary_text.delta', { ...place, delta })
+  #addText(kind: TextKind, delta: string, key = ''): string {
+    const { text = '' } = this.#texts.get('reasoning') ?? {}
+    const isFull = text.length + delta.length > PART_LIMITS.partLength
+    const begun = (isFull ? this.#end('reasoning') : '') + this.#begin(kind, key)
+    const item = this.#texts.get(kind)
+    if (!item) return begun
+    if (kind === 'reasoning') item.text += delta
+    return begun + this.#tell(item, 'text', 'delta', { delta })
   }
 
-  #openReasoning(key: string): string {
-    const item = { ...this.#newItem('rs'), key, text: '' }
-    this.#reasoning = item
-    const place = { ...placeOf(item), summary_index: 0 }
-    return (
-      this.#added(item.index, reasoningItem(item.id, 'in_progress')) +
-      this.#event('response.reasoning_summary_part.added', { ...place, part: summaryPart('') })
-    )
+  /** Begins an item, unless it is open. */
+  #begin(kind: TextKind, key = ''): string {
+    const message = this.#message
+    if (!message || this.#texts.get(kind)?.key === key) return ''
+    const ended = this.#end('reasoning')
+    const index = this.#next++
+    const own = kind === 'message' ? this.#questionId : undefined
+    const id = own ?? textItemId(message, kind, this.#first, index)
+    const item = { id, index, kind, key, text: '' }
+    this.#texts.set(kind, item)
+    const added = this.#changed('added', item, textItem(kind, id, 'in_progress'))
+    return ended + added + this.#tell(item, 'part', 'added', { part: TEXT_ITEMS[kind].partOf('') })
   }
 
-  #endReasoning(status: 'completed' | 'incomplete'): string {
-    const item = this.#reasoning
+  /** Ends the item, if it is open. */
+  #end(kind: TextKind, status: 'completed' | 'incomplete' = 'completed'): string {
+    const item = this.#texts.get(kind)
     if (!item) return ''
-    this.#reasoning = undefined
-    const { text } = item
-    const place = { ...placeOf(item), summary_index: 0 }
+    this.#texts.delete(kind)
+    const { id } = item
+    if (status === 'incomplete') return this.#changed('done', item, textItem(kind, id, status))
+    const text = kind === 'message' ? this.#answer.text : item.text
     return (
-      this.#event('response.reasoning_summary_text.done', { ...place, text }) +
-      this.#event('response.reasoning_summary_part.done', { ...place, part: summaryPart(text) }) +
-      this.#done(item.index, reasoningItem(item.id, status, text))
+      this.#tell(item, 'text', 'done', { text }) +
+      this.#tell(item, 'part', 'done', { part: TEXT_ITEMS[kind].partOf(text) }) +
+      this.#changed('done', item, textItem(kind, id, status, text))
     )
   }
 
-  #addCall(event: Exclude<ToolEvent, { type: 'tool-input-delta' }>): string {
-    const { toolCallId } = event
-    const isNew = 'toolName' in event && !this.#calls.has(toolCallId)
-    const opened = isNew ? this.#openCall(event) : ''
+  /** Tells a change of the part of an item, or of its text. */
+  #tell(item: OpenText, what: 'part' | 'text', change: string, fields: object): string {
+    const { place, ...names } = TEXT_ITEMS[item.kind]
+    const more = names[what] === 'output_text' ? { logprobs: [] } : {}
+    const data = { ...placeOf(item), ...place, ...fields, ...more }
+    return this.#event(`response.${names[what]}.${change}`, data)
+  }
+
+  #addCall(event: CallEvent): string {
+    const { type, toolCallId } = event
+    const isKnown = this.#calls.has(toolCallId)
+    const part = toolPart(event, this.#calls.get(toolCallId)?.part)
+    const begun = isKnown || !('toolName' in event) ? '' : this.#beginCall(part)
     const call = this.#calls.get(toolCallId)
-    if (!call) return opened
-    switch (event.type) {
-      case 'tool-input-start':
-        return opened
-      case 'tool-input-available':
-        return opened + this.#setInput(call, event.input)
-      case 'tool-output-available':
-        call.part = { ...call.part, state: 'output-available' }
-        return event.preliminary ? '' : this.#endCall(call, { output: event.output })
-      case 'tool-output-error':
-        call.part = { ...call.part, state: 'output-error' }
-        return this.#endCall(call, { errorText: event.errorText })
-    }
+    if (!call) return begun
+    this.#keptLength += JSON.stringify(event).length
+    if (this.#keptLength <= PART_LIMITS.totalLength) call.part = part
+    if (type === 'tool-input-available') return begun + this.#tellInput(call, part)
+    const isOver = !('toolName' in event) && !('preliminary' in event && event.preliminary)
+    return begun + (isOver ? this.#endCall(call, part) : '')
   }
 
-  #openCall({ toolCallId, toolName }: { toolCallId: string; toolName: string }): string {
-    const closed = this.#endReasoning('completed')
-    const item = this.#newItem('mcp')
-    const part = { type: 'tool', toolCallId, toolName, state: 'input-streaming' } as const
-    this.#calls.set(toolCallId, { ...item, part })
-    return (
-      closed +
-      this.#added(item.index, callItem(item.id, this.#model, part, 'in_progress')) +
-      this.#event('response.mcp_call.in_progress', placeOf(item))
-    )
+  #beginCall(part: ToolPart): string {
+    const message = this.#message
+    if (!message) return ''
+    const ended = this.#end('reasoning')
+    const index = this.#next++
+    const item = { index, id: itemId(message, `_${index}`, 'mcp') }
+    this.#calls.set(part.toolCallId, { ...item, part })
+    const { input: _, ...call } = part
+    const added = this.#changed('added', item, callItem(item.id, this.#model, call, 'in_progress'))
+    return ended + added + this.#event('response.mcp_call.in_progress', placeOf(item))
   }
 
-  #setInput(call: Call, input: Json): string {
-    const text = JSON.stringify(input)
-    this.#keptLength += text.length
-    const isKept = this.#keptLength <= PART_LIMITS.totalLength
-    call.part = { ...call.part, state: 'input-available', ...(isKept && { input }) }
+  #tellInput(call: Call, { input }: ToolPart): string {
     const place = placeOf(call)
+    const text = JSON.stringify(input)
     return (
       this.#event('response.mcp_call_arguments.delta', { ...place, delta: text }) +
       this.#event('response.mcp_call_arguments.done', { ...place, arguments: text })
     )
   }
 
-  #endCall(call: Call, result: Pick<ToolPart, 'errorText' | 'output'> = {}): string {
-    const part = { ...call.part, ...result }
-    const status = CALL_STATUSES[part.state]
+  #endCall(call: Call, part: ToolPart): string {
     this.#calls.set(part.toolCallId, undefined)
-    const type = status === 'completed' ? 'completed' : 'failed'
-    return (
-      (status === 'incomplete' ? '' : this.#event(`response.mcp_call.${type}`, placeOf(call))) +
-      this.#done(call.index, callItem(call.id, this.#model, part, status))
-    )
+    const item = callItem(call.id, this.#model, part)
+    const { status } = item
+    const end =
+      status === 'incomplete' ? '' : this.#event(`response.mcp_call.${status}`, placeOf(call))
+    return end + this.#changed('done', call, item)
   }
 
   /** Ends the calls that are open. An answer can leave a call without a final output. */
   #endCalls(): string {
-    return [...this.#calls.values()].map((call) => (call ? this.#endCall(call) : '')).join('')
+    const open = [...this.#calls.values()].filter((call) => call !== undefined)
+    return open.map((call) => this.#endCall(call, call.part)).join('')
   }
 
-  #newItem(prefix: 'mcp' | 'rs'): Item {
-    const index = this.#next++
-    return { index, id: this.#message ? itemId(this.#message, `_${index}`, prefix) : '' }
-  }
-
-  #added(index: number, item: OutputItem): string {
-    return this.#event('response.output_item.added', { output_index: index, item })
-  }
-
-  #done(index: number, item: OutputItem): string {
-    return this.#event('response.output_item.done', { output_index: index, item })
+  #changed(change: 'added' | 'done', { index }: Item, item: object): string {
+    return this.#event(`response.output_item.${change}`, { output_index: index, item })
   }
 
   #event(type: string, fields: object): string {
@@ -295,7 +254,4 @@ export class ResponseEvents implements StreamWriter {
   }
 }
 
-const placeOf = (item: Item | undefined) => ({
-  item_id: item?.id ?? '',
-  output_index: item?.index ?? 0,
-})
+const placeOf = ({ id, index }: Item) => ({ item_id: id, output_index: index })

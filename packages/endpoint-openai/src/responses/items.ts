@@ -4,39 +4,44 @@ import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
 
 export type ToolPart = Extract<Part, { type: 'tool' }>
-export type OutputItem = ReturnType<typeof messageItem | typeof reasoningItem | typeof callItem>
+type TextItem = {
+  readonly prefix: 'msg' | 'rs'
+  /** The names of its part and of its text in events, with their place in the item. */
+  readonly part: string
+  readonly text: string
+  readonly place: object
+  readonly partOf: (text: string) => object
+  readonly fieldsOf: (parts: object[]) => object
+}
 
-export const messageItem = (
-  id: string,
-  status: 'in_progress' | 'completed' | 'incomplete',
-  text?: string,
-) => ({
-  type: 'message' as const,
-  id,
-  status,
-  role: 'assistant' as const,
-  content: text === undefined ? [] : [textPart(text)],
-})
+/** The items with text. */
+export const TEXT_ITEMS = {
+  message: {
+    prefix: 'msg',
+    part: 'content_part',
+    text: 'output_text',
+    place: { content_index: 0 },
+    partOf: (text) => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
+    fieldsOf: (content) => ({ role: 'assistant', content }),
+  },
+  reasoning: {
+    prefix: 'rs',
+    part: 'reasoning_summary_part',
+    text: 'reasoning_summary_text',
+    place: { summary_index: 0 },
+    partOf: (text) => ({ type: 'summary_text', text }),
+    fieldsOf: (summary) => ({ summary }),
+  },
+} as const satisfies Record<string, TextItem>
+export type TextKind = keyof typeof TEXT_ITEMS
 
-export const textPart = (text: string) => ({
-  type: 'output_text' as const,
-  text,
-  annotations: [],
-  logprobs: [],
-})
+/** An item of the output of a response. */
+type OutputItem = { readonly type: string; readonly id: string; readonly status: string }
 
-export const reasoningItem = (
-  id: string,
-  status: 'in_progress' | 'completed' | 'incomplete',
-  text?: string,
-) => ({
-  type: 'reasoning' as const,
-  id,
-  status,
-  summary: text === undefined ? [] : [summaryPart(text)],
-})
-
-export const summaryPart = (text: string) => ({ type: 'summary_text' as const, text })
+export function textItem(type: TextKind, id: string, status: string, text?: string): OutputItem {
+  const { partOf, fieldsOf } = TEXT_ITEMS[type]
+  return { type, id, status, ...fieldsOf(text === undefined ? [] : [partOf(text)]) }
+}
 
 /**
  * The agent has executed the call. A client would execute a `function_call` itself. `agent` is the
@@ -45,10 +50,10 @@ export const summaryPart = (text: string) => ({ type: 'summary_text' as const, t
 export const callItem = (
   id: string,
   agent: string,
-  { toolName: name, input, output = null, errorText }: ToolPart,
-  status: 'in_progress' | 'completed' | 'incomplete' | 'failed',
-) => ({
-  type: 'mcp_call' as const,
+  { toolName: name, state, input, output = null, errorText }: ToolPart,
+  status: string = CALL_STATUSES[state],
+): OutputItem & Record<string, unknown> => ({
+  type: 'mcp_call',
   id,
   status,
   server_label: agent,
@@ -60,7 +65,7 @@ export const callItem = (
 })
 
 /** The status of a call that no later event changes. */
-export const CALL_STATUSES = {
+const CALL_STATUSES = {
   'input-streaming': 'incomplete',
   'input-available': 'incomplete',
   'output-available': 'completed',
@@ -75,26 +80,27 @@ export const CALL_STATUSES = {
 export function outputOf(message: Message, agent: string, first = 0): OutputItem[] {
   const { state, parts } = message
   const question = questionOf(message)
-  if (question) return [messageItem(question.itemId, 'completed', question.text)]
+  if (question) return [textItem('message', question.itemId, 'completed', question.text)]
   if (state.kind !== 'responded') return []
   const items: OutputItem[] = []
-  const addText = (): void => {
-    const id = textItemId(message, first, first + items.length)
-    if (items.every(({ type }) => type !== 'message'))
-      items.push(messageItem(id, 'completed', state.response))
+  const answer = { type: 'text', text: state.response } as const
+  for (const part of [...(parts?.parts ?? []), answer]) {
+    const index = first + items.length
+    if (part.type === 'tool') items.push(callItem(itemId(message, `_${index}`, 'mcp'), agent, part))
+    const type = part.type === 'text' ? 'message' : part.type
+    if (type !== 'message' && type !== 'reasoning') continue
+    if (type === 'message' && items.some((item) => item.type === type)) continue
+    const text = part.type === 'reasoning' ? part.text : answer.text
+    items.push(textItem(type, textItemId(message, type, first, index), 'completed', text))
   }
-  for (const part of parts?.parts ?? []) {
-    const suffix = `_${first + items.length}`
-    if (part.type === 'text') addText()
-    if (part.type === 'reasoning')
-      items.push(reasoningItem(itemId(message, suffix, 'rs'), 'completed', part.text))
-    if (part.type === 'tool')
-      items.push(callItem(itemId(message, suffix, 'mcp'), agent, part, CALL_STATUSES[part.state]))
-  }
-  addText()
   return items
 }
 
-/** The id of the text of an answer. It has a suffix only after items that became void. */
-export const textItemId = (message: Message, first: number, index: number): string =>
-  itemId(message, first === 0 ? '' : `_${index}`)
+/** The id of the text of an answer has a suffix only after items that became void. */
+export const textItemId = (
+  message: Message,
+  type: TextKind,
+  first: number,
+  index: number,
+): string =>
+  itemId(message, type === 'message' && first === 0 ? '' : `_${index}`, TEXT_ITEMS[type].prefix)

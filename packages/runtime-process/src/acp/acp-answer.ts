@@ -1,6 +1,7 @@
+import type { Json } from '@org/agent-messaging-core'
 import type { PartEvent } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-import { partsOfCall, planPart, thoughtPart } from './acp-parts.js'
+import { partsOfCall } from './acp-parts.js'
 import { TOOL_KINDS } from './acp-permissions.js'
 import { readToolCall, type ToolCall } from './acp-tool-call.js'
 
@@ -60,9 +61,10 @@ export class AcpAnswer {
       case 'agent_message_chunk':
         return this.#addText(update.content.text)
       case 'agent_thought_chunk':
-        return this.#addPart(thoughtPart(update.content.text))
+        return this.#addPart({ type: 'reasoning-delta', id: 'thought', text: update.content.text })
       case 'plan':
-        return this.#addPart(planPart(update.entries))
+        // A plan replaces the earlier plan of the turn.
+        return this.#addPart({ type: 'data', name: 'plan', id: 'plan', data: planOf(update) })
       default:
         return this.#addCall(update)
     }
@@ -106,6 +108,10 @@ export class AcpAnswer {
     emit(chunk)
   }
 }
+
+const planOf = ({ entries }: { readonly entries: readonly unknown[] }) => ({
+  entries: entries as Json[],
+})
 
 /** A report of the agent about its answer. */
 type AgentUpdate = z.infer<typeof update>

@@ -233,8 +233,8 @@ const callKey = ({ toolCallId }: { readonly toolCallId: string }): string => `ca
 const textPart = (text: string | undefined): Part | undefined =>
   text === undefined || text === '' ? undefined : { type: 'text', text }
 
-/** Returns the part after an event. The event of an output has the part before it. */
-function toolPart(event: ToolEvent, before: ToolPart | undefined): ToolPart {
+/** Returns the part of a tool call after an event. The event of an output has the part before it. */
+export function toolPart(event: ToolEvent, before: ToolPart | undefined): ToolPart {
   const names = { ...before, ...event } as Pick<ToolPart, 'toolCallId' | 'toolName' | 'title'>
   const { toolCallId, toolName, title } = names
   const call = { type: 'tool', toolCallId, toolName, ...given({ title }) } as const
