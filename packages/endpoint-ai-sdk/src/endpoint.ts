@@ -35,7 +35,10 @@ export function createAiSdkEndpoint(options: EndpointOptions): Hono {
       const request = readRequest(await readObject(c, d))
       const chat = new ChatSession(c, d, { agent: param(c, 'agent'), sessionId: request.chat })
       const { regenerates, sent } = request
-      return stream(c, d, await (regenerates ? regenerated(chat, sent.id) : chat.send(sent)))
+      const message = regenerates
+        ? await regenerated(chat, sent.id)
+        : (await chat.send(sent)).message
+      return stream(c, d, message)
     })
     .get('/:agent/:chat/stream', allowChat(d, 'messages.stream'), async (c) => {
       const [oldest] = await chatOf(c).open()

@@ -74,7 +74,7 @@ export type EventWriter = {
   /** True after the last event that the reader gets. */
   readonly isOver: boolean
   /** Returns the text of no, one or several events. */
-  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string
+  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string | Promise<string>
 }
 
 type Reading = {
@@ -99,7 +99,8 @@ export const eventsOf = (
     let text = ''
     let isPiece = false
     for (let event: StreamEvent | undefined = value; event; event = stream.take()) {
-      text += event.kind === 'heartbeat' ? HEARTBEAT : writer.write(event)
+      const written = event.kind === 'heartbeat' ? HEARTBEAT : writer.write(event)
+      text += typeof written === 'string' ? written : await written
       isPiece = event.kind === 'chunk' || event.kind === 'part'
       if (writer.isOver || text.length >= FULL_LENGTH) break
     }

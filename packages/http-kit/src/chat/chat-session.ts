@@ -1,4 +1,4 @@
-import type { Json, JsonObject, Message } from '@org/agent-messaging-core'
+import type { Json, JsonObject, Message, Sent } from '@org/agent-messaging-core'
 import { isAgentName, mayCall, unless } from '@org/agent-messaging-core/host'
 import {
   canonicalJson,
@@ -83,7 +83,7 @@ export class ChatSession {
    * Stores a message once for each id of the client. Throws if an earlier message of the session has
    * the same id and another content.
    */
-  async send({ id, message, parts = [], metadata, endUserId }: ChatMessage): Promise<Message> {
+  async send({ id, message, parts = [], metadata, endUserId }: ChatMessage): Promise<Sent> {
     const { agent, sessionId } = this.#place
     const sent = await this.#d.service.messages.send({
       ...senderOf(this.#c),
@@ -99,7 +99,7 @@ export class ChatSession {
     const { message: text, inputParts = [] } = sent.message
     if (sent.attached && !isSame([text, ...inputParts], [message, ...parts]))
       throw new RequestRefusal({ kind: 'idempotency_mismatch', issues: [REUSED] })
-    return sent.message
+    return sent
   }
 
   /** Puts a failed or cancelled message at the end of the session. */
@@ -116,16 +116,17 @@ export class ChatSession {
 
   /** Answers a question. A repeated call with the same value returns the message. */
   async answer({ inputId, value, endUserId }: ChatAnswer): Promise<Message> {
-    const change = this.#changeOf(await this.#asking(inputId))
+    const change = this.#changeOf(await this.asking(inputId))
     return this.#d.service.inputs.answer({ ...change, inputId, value, ...principalOf(endUserId) })
   }
 
-  /** Withdraws a question. Its message fails. */
+  /** Withdraws a question, so its message fails. Cancels the message if the caller cannot withdraw. */
   async withdraw(inputId: string): Promise<Message> {
-    if (!mayCall(this.#place.access, 'inputs.withdraw'))
-      throw new RequestRefusal({ kind: 'access_restricted' })
-    const change = this.#changeOf(await this.#asking(inputId))
-    return this.#d.service.inputs.withdraw({ ...change, inputId })
+    const change = this.#changeOf(await this.asking(inputId))
+    const { inputs, messages } = this.#d.service
+    return mayCall(this.#place.access, 'inputs.withdraw')
+      ? inputs.withdraw({ ...change, inputId })
+      : messages.cancel(change)
   }
 
   #list(page: {
@@ -136,7 +137,8 @@ export class ChatSession {
     return this.#d.service.messages.list({ ...this.#place, ...page })
   }
 
-  async #asking(inputId: string): Promise<Message> {
+  /** Returns the message with a question. */
+  async asking(inputId: string): Promise<Message> {
     const asking = await this.find(({ inputs = [] }) => inputs.some(({ id }) => id === inputId))
     if (!asking) throw new RequestRefusal({ kind: 'input_not_found' })
     return asking
