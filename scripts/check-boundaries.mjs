@@ -57,6 +57,7 @@ const KITS = {
   'adapter-http': 'http-kit',
   console: 'http-kit',
   'endpoint-a2a': 'http-kit',
+  'endpoint-ag-ui': 'http-kit',
   'endpoint-ai-sdk': 'http-kit',
   'endpoint-mcp': 'http-kit',
   'endpoint-openai': 'http-kit',

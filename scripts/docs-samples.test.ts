@@ -51,7 +51,7 @@ describe('the curl commands of the docs', () => {
       cronSecret: KEY,
       operatorKey: OPERATOR_KEY,
       console: 'on',
-      endpoints: ['a2a', 'ai-sdk', 'mcp', 'openai'],
+      endpoints: ['a2a', 'ag-ui', 'ai-sdk', 'mcp', 'openai'],
       publicUrl: (ownUrl) => ownUrl,
       addresses: { allowLoopback: true, allowHttp: true },
       ...(await loadAgents(file)),

@@ -42,6 +42,16 @@ const endpoints = {
       }
     },
   },
+  'ag-ui': {
+    root: '/ag-ui/v1/',
+    open: async (deps) => {
+      try {
+        return (await import('@org/agent-messaging-endpoint-ag-ui')).createAgUiEndpoint(deps)
+      } catch (error) {
+        throw asMissing(error, 'endpoint-ag-ui')
+      }
+    },
+  },
   'ai-sdk': {
     root: '/ai-sdk/v1/',
     open: async (deps) => {

@@ -170,11 +170,18 @@ describe('messaging.http', () => {
   })
 
   it('serves endpoints and the console', async () => {
-    const { http, key } = await open({ endpoints: ['openai', 'mcp', 'a2a'], console: true })
+    const { http, key } = await open({
+      endpoints: ['openai', 'mcp', 'a2a', 'ag-ui'],
+      console: true,
+    })
     const { origin } = await listen(http.node)
     const body = JSON.stringify({ model: 'echo', input: 'Hello' })
     const answer = await fetch(`${origin}/openai/v1/responses`, { ...sending(key), body })
     expect(await answer.json()).toMatchObject({ status: 'completed' })
+    const run = { threadId: 't', runId: 'r', messages: [{ role: 'user', content: 'Hello' }] }
+    const asked = { ...sending(key), body: JSON.stringify(run) }
+    const events = await (await fetch(`${origin}/ag-ui/v1/echo`, asked)).text()
+    expect(events).toContain('"type":"RUN_FINISHED"')
     expect((await fetch(`${origin}/mcp`)).status).toBe(405)
     const page = await fetch(`${(await listen(express().use(http.node))).origin}/mcp-page`)
     expect(await page.text()).toContain('Cannot GET /mcp-page')
@@ -197,7 +204,7 @@ describe('messaging.http', () => {
     [{ basePath: 'x' }, 'basePath is "x"'],
     [
       { endpoints: ['grpc'] },
-      '"grpc" is not an endpoint; the endpoints are a2a, ai-sdk, mcp, mcp-publish, openai',
+      '"grpc" is not an endpoint; the endpoints are a2a, ag-ui, ai-sdk, mcp, mcp-publish, openai',
     ],
     [{ console: true, basePath: '/x' }, 'the console works only at /console'],
   ])('refuses the options %j', async (options, problem) => {

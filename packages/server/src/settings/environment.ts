@@ -179,7 +179,7 @@ export const environment = z.object({
     ...ORIGINS,
   ),
   SERVICE_ENDPOINTS: optional(
-    'Other protocols that the server speaks: `/a2a/{agent}`, `/ai-sdk/v1`, `/mcp`, `/openai/v1`. `mcp-publish` is `mcp` with the tool `publish_event`.',
+    'Other protocols that the server speaks: `/a2a/{agent}`, `/ag-ui/v1`, `/ai-sdk/v1`, `/mcp`, `/openai/v1`. `mcp-publish` is `mcp` with the tool `publish_event`.',
     value.names(ENDPOINT_NAMES),
     `one or more of ${ENDPOINT_NAMES.join(', ')}, separated by commas`,
   ),

@@ -1,0 +1,1 @@
+export { createAgUiEndpoint } from './endpoint.js'
