@@ -85,12 +85,13 @@ describe('authorize', () => {
       () => true as never,
     ] satisfies HttpOptions['authorize'][]) {
       const { http, key } = await openDoor(
-        { authorize, endpoints: ['openai', 'mcp', 'a2a'] },
+        { authorize, endpoints: ['openai', 'mcp', 'a2a', 'ai-sdk'] },
         { telemetry },
       )
       for (const [path, method] of [
         ['/v1/agents', 'GET'],
         ['/openai/v1/models', 'GET'],
+        ['/ai-sdk/v1/echo/chat/messages', 'GET'],
         ['/mcp', 'POST'],
         ['/a2a/echo/tasks', 'GET'],
       ] as const) {
@@ -102,7 +103,7 @@ describe('authorize', () => {
       worker === 'http' ? [JSON.stringify(reason)] : [],
     )
     expect(reasons[0]).toContain('the login is away')
-    expect(reasons).toHaveLength(24)
+    expect(reasons).toHaveLength(30)
   })
 
   it('gets a signal that tells when the caller leaves', async () => {

@@ -189,7 +189,7 @@ describe('a scoped caller', () => {
   /** Two users by the hook, who both send `Hello` with the idempotency key 1. */
   async function twoUsers() {
     const { http, messaging } = await openDoor({
-      endpoints: ['openai', 'mcp', 'a2a'],
+      endpoints: ['openai', 'mcp', 'a2a', 'ai-sdk'],
       authorize: ({ headers }) => {
         const caller = headers.get('x-user')
         if (caller === null) return undefined
@@ -282,6 +282,23 @@ describe('a scoped caller', () => {
     const chat = { model: 'echo', messages: [{ role: 'user', content: 'Hello' }] }
     const foreign = { ...chat, metadata: { session_id: 'bob/1' } }
     expect((await call('ada', 'POST', '/openai/v1/chat/completions', foreign)).status).toBe(404)
+  })
+
+  it('has the same limits in the endpoint of the AI SDK', async () => {
+    const { call } = await twoUsers()
+    const message = { id: '1', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }
+    const send = (user: string, id: string) =>
+      call(user, 'POST', '/ai-sdk/v1/echo', { id, message })
+    const bob = await send('bob', 'bob/1')
+    expect([bob.status, bob.text]).toEqual([200, expect.stringContaining('"delta":"Hello"')])
+    expect((await send('ada', 'bob/1')).status).toBe(404)
+    const chat = '/ai-sdk/v1/echo/bob%2F1'
+    expect((await call('bob', 'GET', `${chat}/messages`)).text).toContain('Hello')
+    expect((await call('ada', 'GET', `${chat}/messages`)).text).toBe('[]')
+    expect((await call('ada', 'GET', `${chat}/stream`)).status).toBe(204)
+    expect((await call('ada', 'POST', `${chat}/stop`)).status).toBe(204)
+    const answer = { inputId: UNKNOWN_ID, value: 'x' }
+    expect((await call('ada', 'POST', `${chat}/answer`, answer)).status).toBe(404)
   })
 
   it('has the same limits in the endpoint of MCP', async () => {

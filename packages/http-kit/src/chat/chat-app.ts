@@ -42,7 +42,7 @@ function refuse(c: Context<KitEnv>, error: HttpError): Response {
 
 /** Accepts the callers who can make the call. */
 export const allowChat = (d: Deps, call: CallName): MiddlewareHandler<KitEnv> =>
-  allowAccess(d, { call, recalls: call === 'messages.send' }, refuse)
+  allowAccess(d, { call }, refuse)
 
 /** Reads the body of a request. Refuses any body that is not an object of JSON. */
 export async function readObject(c: Context<KitEnv>, d: Deps): Promise<JsonObject> {

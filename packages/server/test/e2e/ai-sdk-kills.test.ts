@@ -11,7 +11,7 @@ import {
   SLOW_WORKER,
   textsOf,
 } from './endpoint-kills.js'
-import { realServer, type RealServer } from './real-server.js'
+import { API_KEY, realServer, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
 const AGENTS = `export default {
@@ -66,9 +66,13 @@ async function converse(server: RealServer, session: string) {
 }
 
 /** Returns undefined if the stream ends before the answer. */
-async function ask(server: RealServer, id: string, text: string): Promise<string | undefined> {
+async function ask({ url }: RealServer, id: string, text: string): Promise<string | undefined> {
   const message = { id: text, role: 'user', parts: [{ type: 'text', text }] }
-  const response = await server.api('POST', `/ai-sdk/v1/${worker}`, { id, message })
+  const response = await fetch(`${url}/ai-sdk/v1/${worker}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ id, message }),
+  })
   if (response.status !== 200) return undefined
   const chunks = await chunksOf(response)
   return chunks.at(-2)?.type === 'finish' ? textIn(chunks) : undefined

@@ -79,6 +79,13 @@ const sends: Record<string, { path: string; body: (n: number) => object; headers
     },
     headers: { 'a2a-version': '1.0' },
   },
+  'AI SDK': {
+    path: '/ai-sdk/v1/echo',
+    body: (id) => ({
+      id: `chat-${id}`,
+      message: { id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] },
+    }),
+  },
   OpenAI: { path: '/openai/v1/responses', body: () => ({ model: 'echo', input: 'hi' }) },
 }
 
@@ -88,7 +95,7 @@ it.each(['SQLite', 'PostgreSQL'])(
     const [one, other] = await twoServers(store, {
       SERVICE_QUOTAS: 'on',
       SERVICE_KEY_MESSAGES_PER_MINUTE: '5',
-      SERVICE_ENDPOINTS: 'a2a,mcp,openai',
+      SERVICE_ENDPOINTS: 'a2a,ai-sdk,mcp,openai',
     })
     const countMessages = async () => {
       const { total } = (await (await one.api('GET', '/v1/usage')).json()) as {
