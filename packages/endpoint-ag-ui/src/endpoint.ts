@@ -2,8 +2,8 @@ import type { Message } from '@org/agent-messaging-core'
 import { errorIn, unless } from '@org/agent-messaging-core/host'
 import {
   allowChat,
-  chatApp,
   ChatSession,
+  endpointApp,
   type EndpointOptions,
   type KitEnv,
   readObject,
@@ -38,7 +38,7 @@ export function createAgUiEndpoint(options: EndpointOptions): Hono {
     .post('/:agent', allowChat(d, 'messages.send'), (c) => run(c, d))
     .post('/:agent/connect', allowChat(d, 'messages.stream'), (c) => connect(c, d))
     .post('/:agent/stop', allowChat(d, 'messages.cancel'), (c) => stop(c, d))
-  return chatApp(d, '/ag-ui/v1', routes)
+  return endpointApp(d, '/ag-ui/v1', routes)
 }
 
 type Run = RunIds & {

@@ -3,13 +3,13 @@ import { errorOf } from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
 import {
   allowChat,
-  chatApp,
   ChatSession,
   readObject,
   refusal,
   reply,
   replyAnswer,
   withDefaults,
+  endpointApp,
   type EndpointOptions,
   type KitEnv,
 } from '@org/agent-messaging-http-kit'
@@ -55,7 +55,7 @@ export function createAiSdkEndpoint(options: EndpointOptions): Hono {
       await chatOf(c).answer(readAnswer(await readObject(c, d)))
       return empty(c)
     })
-  return chatApp(d, ROOT, routes)
+  return endpointApp(d, ROOT, routes)
 }
 
 const param = (c: Context<KitEnv>, name: 'agent' | 'chat'): string => c.req.param(name) ?? ''

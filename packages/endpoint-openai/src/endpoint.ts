@@ -1,9 +1,8 @@
 import type { Agent } from '@org/agent-messaging-core'
-import { isAgentName, errorIn, isRefusal } from '@org/agent-messaging-core/host'
+import { isAgentName } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
-  errorFor,
-  exchange,
+  endpointApp,
   type KitEnv,
   reply,
   withDefaults,
@@ -14,29 +13,17 @@ import { refuse } from './errors.js'
 import type { Deps, OpenAiEndpointOptions } from './options.js'
 import { responseRoutes } from './responses/routes.js'
 
-const ROOT = '/openai/v1'
-
 /**
  * Creates the routes under `/openai/v1`, for clients of OpenAI's API. Serve its `fetch`, or mount
  * the app in a Hono app with `host.route('/', createOpenAiEndpoint(…))`.
  */
 export function createOpenAiEndpoint(options: OpenAiEndpointOptions): Hono {
   const d = withDefaults(options)
-  const app = new Hono<KitEnv>()
-  app.onError(async (error, c) => {
-    // A request with a revoked key is refused for that reason, whatever else is wrong with it.
-    if (isRefusal(error)) return refuse(c, await errorFor(c.get('requester'), errorIn(error)))
-    d.onError?.(error, c.get('requestId'))
-    return refuse(c, { kind: 'internal' })
-  })
-  app
-    .use(`${ROOT}/*`, exchange(d))
-    .route(ROOT, responseRoutes(d))
-    .route(ROOT, chatRoutes(d))
-    .route(ROOT, modelRoutes(d))
-    .all(`${ROOT}/*`, (c) => refuse(c, { kind: 'route_not_found' }))
-  // A host does not see the variables of the routes.
-  return app as unknown as Hono
+  const routes = new Hono<KitEnv>()
+    .route('/', responseRoutes(d))
+    .route('/', chatRoutes(d))
+    .route('/', modelRoutes(d))
+  return endpointApp(d, '/openai/v1', routes, refuse)
 }
 
 const PAGE = 100

@@ -1,12 +1,12 @@
 import type { Message, JsonObject } from '@org/agent-messaging-core'
-import { isJsonObject, isUuid, jsonTextRule } from '@org/agent-messaging-core/runtime'
+import { isUuid } from '@org/agent-messaging-core/runtime'
 import { isAgentName, errorIn } from '@org/agent-messaging-core/host'
 import type { Context, MiddlewareHandler } from 'hono'
 import {
   allowAccess,
   idempotencyKeyProblem,
   newSession,
-  readJson,
+  readObject,
   refusal,
   RequestRefusal,
   senderOf,
@@ -84,16 +84,8 @@ export const sendRoute = (
   answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
 ): [MiddlewareHandler<KitEnv>, (c: Context<KitEnv>) => Promise<Response>] => [
   allowAccess(d, { recalls: true, call: 'messages.send' }, refuse),
-  async (c) => {
-    const body = await readJson(c, d.maxBodyBytes)
-    return isJsonObject(body) ? answer(c, d, body) : refusal(MALFORMED)
-  },
+  async (c) => answer(c, d, await readObject(c, d)),
 ]
-
-const MALFORMED = {
-  kind: 'body_malformed',
-  reason: `must be a JSON object with ${jsonTextRule}`,
-} as const
 
 /** Tells that an earlier request with the same key stored the message. */
 export const replayed = (attached: boolean): Record<string, string> =>

@@ -12,7 +12,13 @@ export {
 export { answerFieldsHtml } from './answer-fields.js'
 export { readBytes, readJson } from './body.js'
 export { AnswerSteps, type AnswerStep } from './chat/answer-steps.js'
-export { allowChat, chatApp, readObject, replyAnswer, type AnswerWriter } from './chat/chat-app.js'
+export {
+  allowChat,
+  endpointApp,
+  readObject,
+  replyAnswer,
+  type AnswerWriter,
+} from './chat/chat-app.js'
 export { ChatSession, type ChatAnswer, type ChatMessage } from './chat/chat-session.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'

@@ -13,8 +13,15 @@ import { callerOf } from '../send.js'
 
 type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
 
-/** Creates the app of a protocol for chats, with its routes below `root`. */
-export function chatApp(d: Deps, root: string, routes: Hono<KitEnv>): Hono {
+type Refuse = (c: Context<KitEnv>, error: HttpError) => Response
+
+/** Creates the app of a protocol. Its `routes` have paths below `root`. */
+export function endpointApp(
+  d: Deps,
+  root: string,
+  routes: Hono<KitEnv>,
+  refuse: Refuse = refuseChat,
+): Hono {
   const app = new Hono<KitEnv>()
   app.onError(async (error, c) => {
     // A request with a revoked key is refused for that reason, whatever else is wrong with it.
@@ -31,7 +38,7 @@ export function chatApp(d: Deps, root: string, routes: Hono<KitEnv>): Hono {
 }
 
 /** Answers with an error, as the HTTP API does. */
-function refuse(c: Context<KitEnv>, error: HttpError): Response {
+function refuseChat(c: Context<KitEnv>, error: HttpError): Response {
   const found = refusalOf(error)
   const { code, message, status } = found
   c.set('refusal', { errorCode: code })
@@ -42,7 +49,7 @@ function refuse(c: Context<KitEnv>, error: HttpError): Response {
 
 /** Accepts the callers who can make the call. */
 export const allowChat = (d: Deps, call: CallName): MiddlewareHandler<KitEnv> =>
-  allowAccess(d, { call }, refuse)
+  allowAccess(d, { call }, refuseChat)
 
 /** Reads the body of a request. Refuses any body that is not an object of JSON. */
 export async function readObject(c: Context<KitEnv>, d: Deps): Promise<JsonObject> {
@@ -66,10 +73,10 @@ export async function replyAnswer(
   writer: AnswerWriter,
 ): Promise<Response> {
   // Hono passes HEAD to a GET handler, and no caller would read the stream.
-  if (c.req.method === 'HEAD') return refuse(c, { kind: 'method_not_allowed', allow: ['GET'] })
+  if (c.req.method === 'HEAD') return refuseChat(c, { kind: 'method_not_allowed', allow: ['GET'] })
   const stream = await d.service.messages.stream({ ...callerOf(c), agent, messageId })
   // Undefined only for a reader that has seen the final message.
-  if (!stream) return refuse(c, { kind: 'message_not_found' })
+  if (!stream) return refuseChat(c, { kind: 'message_not_found' })
   const isRevoked = revocationCheck(c.get('requester'), d)
   const end = (revoked: boolean) =>
     writer.interrupt(revoked ? 'UNAUTHORIZED' : 'STREAM_INTERRUPTED')
