@@ -10,7 +10,7 @@ import { parsedJson } from './models/model-error.js'
 import type { HttpStream } from './models/streamed-response.js'
 import { answerIn, unreachedRun, unreadRun } from './run-outcome.js'
 
-export type RunReader = {
+type RunReader = {
   readonly emit: RunRequest['emit']
   /** Limits the characters of one event. */
   readonly maxEventLength: number

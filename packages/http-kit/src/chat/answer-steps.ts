@@ -2,10 +2,10 @@ import type { Message, StreamEvent } from '@org/agent-messaging-core'
 import type { AnswerParts, Part, PartEvent } from '@org/agent-messaging-core/runtime'
 
 /** A step of an answer. `restart` makes everything before it void. */
-export type TextStep =
+export type AnswerStep =
   | { readonly kind: 'text'; readonly delta: string }
   | { readonly kind: 'restart' }
-export type AnswerStep = TextStep | { readonly kind: 'part'; readonly part: PartEvent }
+  | { readonly kind: 'part'; readonly part: PartEvent }
 
 /** A part that the reader has. `length` counts its text. */
 type Shown = { readonly key: string; id: string; length: number }

@@ -64,7 +64,12 @@ export class AcpAnswer {
         return this.#addPart({ type: 'reasoning-delta', id: 'thought', text: update.content.text })
       case 'plan':
         // A plan replaces the earlier plan of the turn.
-        return this.#addPart({ type: 'data', name: 'plan', id: 'plan', data: planOf(update) })
+        return this.#addPart({
+          type: 'data',
+          name: 'plan',
+          id: 'plan',
+          data: { entries: update.entries as Json[] },
+        })
       default:
         return this.#addCall(update)
     }
@@ -108,10 +113,6 @@ export class AcpAnswer {
     emit(chunk)
   }
 }
-
-const planOf = ({ entries }: { readonly entries: readonly unknown[] }) => ({
-  entries: entries as Json[],
-})
 
 /** A report of the agent about its answer. */
 type AgentUpdate = z.infer<typeof update>
