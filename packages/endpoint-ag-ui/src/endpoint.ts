@@ -14,16 +14,8 @@ import {
   withDefaults,
 } from '@org/agent-messaging-http-kit'
 import { type Context, Hono } from 'hono'
-import { RunEvents, runFinished, runStarted, type RunIds } from './events.js'
-import {
-  dataPartOf,
-  readIds,
-  readRun,
-  readThread,
-  refuseField,
-  type ResumeEntry,
-  type RunRequest,
-} from './request.js'
+import { type Run, RunEvents, runFinished, runStarted } from './events.js'
+import { readIds, readRun, readThread, refuseField, type RunRequest } from './request.js'
 import { keptId, messagesEvent, otherEvents, userIdOf } from './snapshot.js'
 
 type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
@@ -41,30 +33,18 @@ export function createAgUiEndpoint(options: EndpointOptions): Hono {
   return endpointApp(d, '/ag-ui/v1', routes)
 }
 
-type Run = RunIds & {
-  readonly session: ChatSession
-  readonly message: Message
-  /** What follows the start of the run. */
-  readonly first: string
-  readonly isWithdrawn?: boolean | undefined
-}
-
 const sessionOf = (c: Context<KitEnv>, d: Deps, sessionId: string): ChatSession =>
   new ChatSession(c, d, { agent: c.req.param('agent') ?? '', sessionId })
 
 /** Sends the last message of the user, or answers a question. Streams the answer. */
 async function run(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const request = readRun(await readObject(c, d))
-  const { threadId, runId } = request
-  const session = sessionOf(c, d, threadId)
-  const refused = request.resume && (await c.get('requester').confirm())
+  const session = sessionOf(c, d, request.threadId)
+  const { resume: answer } = request
+  const refused = answer && (await c.get('requester').confirm())
   if (refused) return refusal(refused)
-  const { message, isKnown, isWithdrawn } = request.resume
-    ? await resume(session, request, request.resume)
-    : await send(session, request)
-  // The client can have a part of an answer, which is void or comes again.
-  const first = isKnown ? await snapshotOf(session, message) : ''
-  return replyRun(c, d, { threadId, runId, session, message, first, isWithdrawn })
+  const asked = answer ? await resume(session, request, answer) : await send(session, request)
+  return stream(c, d, session, { ...request, ...asked })
 }
 
 /** Streams the messages of a thread, and the answer to its oldest open message. */
@@ -75,26 +55,28 @@ async function connect(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const all = await session.messages()
   const thread = message ? withoutAnswer(all, message) : all
   const first = messagesEvent(thread) + otherEvents(thread)
-  if (message) return replyRun(c, d, { ...ids, session, message, first })
+  if (message) return stream(c, d, session, { ...ids, message, first })
   const text = runStarted(ids) + first + runFinished(ids)
   const next = async () => ({ text, isLast: true, isPiece: false })
-  return replyEvents(c, { next, close: async () => undefined })
+  return replyEvents(c, { next, close: next })
 }
 
 /** Cancels the open messages of a thread. */
 async function stop(c: Context<KitEnv>, d: Deps): Promise<Response> {
-  const { threadId } = readThread(await readObject(c, d))
+  const threadId = readThread(await readObject(c, d))
   await sessionOf(c, d, threadId).cancel()
   return reply(c, 200, { threadId })
 }
 
-const replyRun = (c: Context<KitEnv>, d: Deps, run: Run): Promise<Response> =>
-  replyAnswer(
-    c,
-    d,
-    run.message,
-    new RunEvents({ ...run, snapshot: () => snapshotOf(run.session, run.message) }),
-  )
+function stream(
+  c: Context<KitEnv>,
+  d: Deps,
+  session: ChatSession,
+  run: Omit<Run, 'snapshot'>,
+): Promise<Response> {
+  const snapshot = () => snapshotOf(session, run.message)
+  return replyAnswer(c, d, run.message, new RunEvents({ ...run, snapshot }))
+}
 
 /** Returns the event with the messages up to this one, without its answer. */
 const snapshotOf = async (session: ChatSession, message: Message): Promise<string> =>
@@ -106,52 +88,44 @@ function withoutAnswer(thread: readonly Message[], message: Message): readonly M
   return [...before, { ...message, state: { kind: 'queued', notBefore: 0 } }]
 }
 
-/** `isKnown` is true if the client can have a part of the answer. */
-type Asked = {
-  readonly message: Message
-  readonly isKnown: boolean
-  readonly isWithdrawn?: boolean | undefined
-}
-
-async function send(session: ChatSession, request: RunRequest): Promise<Asked> {
-  const { runId, user, data } = request
-  if (!user?.isLast)
+async function send(session: ChatSession, { runId, user }: RunRequest) {
+  if (!user)
     return refuseField(
       'messages',
       'must end with a message of the user. The agent has its own tools, and `connect` continues an answer',
     )
-  const { id, text, files, at } = user
-  const names: Readonly<Record<string, string>> = {
-    sessionId: 'threadId',
-    id: 'runId',
-    message: `${at}.content`,
-    metadata: `${at}.id`,
-    ...Object.fromEntries(files.map((file, index) => [`parts.${index}`, file.at])),
-    [`parts.${files.length}`]: Object.keys(data).join(', '),
-    parts: [...Object.keys(data), 'messages'].join(', '),
-  }
-  const parts = [...files.map(({ file }) => file), ...dataPartOf(request)]
-  const asked = { id: runId, message: text, parts, metadata: keptId(id) }
-  const { message, attached } = await session.send(asked).catch(refuseAs(names))
-  return { message, isKnown: attached }
+  const { id, text, parts: placed, at } = user
+  const parts = placed.map(({ part }) => part)
+  const { message, attached } = await session
+    .send({ id: runId, message: text, parts, metadata: keptId(id) })
+    .catch(
+      refuseAs({
+        sessionId: 'threadId',
+        id: 'runId',
+        message: `${at}.content`,
+        metadata: `${at}.id`,
+        parts: 'files, state, tools, context and forwardedProps',
+        ...Object.fromEntries(placed.map((one, index) => [`parts.${index}`, one.at])),
+      }),
+    )
+  // A client that repeats its run can have a part of the answer, which comes again.
+  return { message, first: attached ? await snapshotOf(session, message) : '' }
 }
 
 async function resume(
   session: ChatSession,
   { user }: RunRequest,
-  { interruptId, isCancelled, payload }: ResumeEntry,
-): Promise<Asked> {
-  const asking = await session.asking(interruptId)
-  if (user?.isLast && user.id !== undefined && user.id !== userIdOf(asking))
+  { inputId, value, isCancelled }: NonNullable<RunRequest['resume']>,
+) {
+  const asking = await session.asking(inputId)
+  if (user?.id !== undefined && user.id !== userIdOf(asking))
     return refuseField(user.at, 'is new. Send it in another run, after the run that resumes')
-  if (!isCancelled) {
-    const answer = { inputId: interruptId, value: payload }
-    const message = await session.answer(answer).catch(refuseAs({ value: 'resume.0.payload' }))
-    return { message, isKnown: true }
-  }
   // Its deadline can have closed the question.
-  const withdrawn = await session.withdraw(interruptId).catch(unless('input_closed'))
-  return { message: withdrawn ?? asking, isKnown: true, isWithdrawn: true }
+  const changed = isCancelled
+    ? await session.withdraw(inputId).catch(unless('input_closed'))
+    : await session.answer({ inputId, value }).catch(refuseAs({ value: 'resume.0.payload' }))
+  const message = changed ?? asking
+  return { message, first: await snapshotOf(session, message), isWithdrawn: isCancelled }
 }
 
 /** Puts the names of the request's fields into a refusal of core. */
@@ -160,9 +134,9 @@ const refuseAs =
   (thrown: unknown): Promise<never> => {
     const error = errorIn(thrown)
     if (error.kind !== 'invalid') return refusal(error)
-    const issues = error.issues.map(({ path, message }) => {
-      const known = Object.keys(names).find((name) => path === name || path.startsWith(`${name}.`))
-      return { path: known ? `${names[known]}${path.slice(known.length)}` : path, message }
-    })
+    const issues = error.issues.map(({ path, message }) => ({
+      path: path.replace(/^parts\.\d+|^[^.]+/, (name) => names[name] ?? name),
+      message,
+    }))
     return refusal({ ...error, issues })
   }

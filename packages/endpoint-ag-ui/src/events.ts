@@ -1,259 +1,225 @@
 import type { Message, StreamEvent } from '@org/agent-messaging-core'
-import type { PartEvent } from '@org/agent-messaging-core/runtime'
 import { errorOf } from '@org/agent-messaging-core/host'
-import { AnswerSteps, type AnswerStep, type AnswerWriter } from '@org/agent-messaging-http-kit'
-import {
-  contentOf,
-  entityId,
-  interruptOf,
-  otherEvent,
-  PROTOCOL_VERSION,
-  resultId,
-  sse,
-} from './wire.js'
+import type { PartEvent } from '@org/agent-messaging-core/runtime'
+import { openInput } from '@org/agent-messaging-core/storage'
+import { AnswerSteps, type AnswerWriter } from '@org/agent-messaging-http-kit'
+import { entityId, otherEvent, outputText, resultId, sse } from './snapshot.js'
 
-type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
 type ToolEvent = Extract<PartEvent, { readonly toolCallId: string }>
 
 /** A run as its client names it. */
-export type RunIds = { readonly threadId: string; readonly runId: string }
+type RunIds = { readonly threadId: string; readonly runId: string }
 
-type RunOptions = RunIds & {
+export type Run = RunIds & {
   readonly message: Message
-  /** Returns the event with the messages of the thread, up to the streamed one without its answer. */
-  readonly snapshot: () => Promise<string>
   /** What follows the start of the run. */
   readonly first: string
-  /** True if a message without an answer ends as cancelled: the client has withdrawn its question. */
-  readonly isWithdrawn?: boolean | undefined
+  /** Returns the event with the messages of the thread up to this one, without its answer. */
+  readonly snapshot: () => Promise<string>
+  /** True if the client has withdrawn the question: a failure then ends the run as cancelled. */
+  readonly isWithdrawn?: boolean
 }
 
-/** A tool call of the stream. Its result is one event, so that a preliminary result is not sent. */
-type Call = { readonly id: string; isOpen: boolean; hasArgs: boolean; hasResult: boolean }
+type Call = { readonly toolCallId: string; hasArgs?: boolean; hasResult?: boolean }
+
+/** What can be open besides tool calls: a text or reasoning, and a step. */
+const MESSAGE = 'message'
+const STEP = 'step'
 
 const INTERRUPTED = 'The stream ended before the answer. The agent continues: connect to the thread'
 
 export const runStarted = ({ threadId, runId }: RunIds): string =>
-  sse('RUN_STARTED', { threadId, runId, protocolVersion: PROTOCOL_VERSION })
+  sse('RUN_STARTED', { threadId, runId, protocolVersion: '1.0' })
 
-export const runFinished = ({ threadId, runId }: RunIds, fields: object = {}): string =>
-  sse('RUN_FINISHED', { threadId, runId, outcome: { type: 'success' }, ...fields })
+export const runFinished = (
+  { threadId, runId }: RunIds,
+  outcome: object = { type: 'success' },
+  usage?: object[],
+): string => sse('RUN_FINISHED', { threadId, runId, outcome, usage })
 
 /** Writes the events of one run. What an earlier attempt wrote ends with a new snapshot. */
 export class RunEvents implements AnswerWriter {
-  readonly #options: RunOptions
+  isOver = false
+  readonly #run: Run
   readonly #answer = new AnswerSteps()
-  #hasStarted = false
-  #isOver = false
+  /** The events that end what is open. */
+  readonly #open = new Map<string, string>()
+  /** By the ids that the agent gave them. */
+  readonly #calls = new Map<string, Call>()
+  /** Events that are not written yet. */
+  #text: string
   /** Counts texts, reasonings and tool calls. */
   #place = 0
-  /** The open text or reasoning. A reasoning has the id that the agent gave it. */
-  #open: { readonly id: string; readonly reasoning: string | undefined } | undefined
-  #calls = new Map<string, Call>()
-  #step: string | undefined
-  #steps = 0
+  /** The last text or reasoning. */
+  #said = { as: '', messageId: '' }
 
-  constructor(options: RunOptions) {
-    this.#options = options
+  constructor(run: Run) {
+    this.#run = run
+    this.#text = runStarted(run) + run.first
   }
 
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  write(event: Content): string | Promise<string> {
-    const start = this.#start()
-    if (event.kind === 'state') return start + this.#ask(event.message)
+  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string | Promise<string> {
+    if (event.kind === 'state') return this.#ask(event.message)
     const isLast = event.kind === 'message'
     const steps = isLast ? this.#answer.finish(event.message) : this.#answer.take(event)
-    const rest = () => this.#take(steps) + (isLast ? this.#end(event.message) : '')
-    if (steps[0]?.kind !== 'restart') return start + rest()
-    const ended = start + this.#closeAll()
-    return this.#options.snapshot().then((snapshot) => ended + snapshot + rest())
+    const rest = () => {
+      for (const step of steps)
+        if (step.kind === 'text') this.#say('TEXT', '', step.delta)
+        else if (step.kind === 'part') this.#part(step.part)
+      return isLast ? this.#last(event.message) : this.#taken()
+    }
+    if (steps[0]?.kind !== 'restart') return rest()
+    this.#endAll()
+    return this.#run.snapshot().then((snapshot) => {
+      this.#text += snapshot
+      return rest()
+    })
   }
 
   interrupt(code: string): string {
-    return this.#fail({ code, message: INTERRUPTED })
+    return this.#finish(sse('RUN_ERROR', { code, message: INTERRUPTED }))
   }
 
-  #fail({ code, message }: { readonly code: string; readonly message: string }): string {
-    this.#isOver = true
-    return this.#start() + this.#closeAll() + sse('RUN_ERROR', { code, message })
+  #taken(): string {
+    const text = this.#text
+    this.#text = ''
+    return text
   }
 
-  #start(): string {
-    if (this.#hasStarted) return ''
-    this.#hasStarted = true
-    return runStarted(this.#options) + this.#options.first
+  #finish(last: string): string {
+    this.isOver = true
+    this.#endAll()
+    return this.#taken() + last
   }
 
   /** A question ends the run. Its answer is another run. */
   #ask(message: Message): string {
-    const interrupt = interruptOf(message)
-    return interrupt
-      ? this.#finish({ outcome: { type: 'interrupt', interrupts: [interrupt] } })
-      : ''
+    const input = openInput(message)
+    const { id: messageId, state } = message
+    if (!input || state.kind !== 'input_required') return this.#taken()
+    const { id, question, options, schema } = input
+    const interrupt = {
+      id,
+      reason: 'input_required',
+      message: question,
+      responseSchema: schema ?? { type: 'string', enum: options },
+      expiresAt: new Date(state.deadlineAt).toISOString(),
+      metadata: { messageId },
+    }
+    return this.#finish(runFinished(this.#run, { type: 'interrupt', interrupts: [interrupt] }))
   }
 
-  #end(message: Message): string {
-    const { state } = message
+  #last({ state, parts }: Message): string {
     if (state.kind === 'responded') {
-      const { usage } = state
-      return this.#results(message) + this.#finish(usage && { usage: [usage] })
+      // A client would execute a call that has no result.
+      for (const part of parts?.parts ?? [])
+        if (part.type === 'tool') this.#addResult(part.toolCallId, outputText(part.output ?? ''))
+      for (const key of this.#calls.keys()) this.#addResult(key, '')
+      return this.#finish(runFinished(this.#run, undefined, state.usage && [state.usage]))
     }
-    const error = errorOf(state)
-    if (state.kind !== 'cancelled' && !this.#options.isWithdrawn && error) return this.#fail(error)
-    return this.#finish({ outcome: { type: 'cancelled' } })
+    const isFailed = state.kind === 'failed' && !this.#run.isWithdrawn
+    return this.#finish(
+      isFailed
+        ? sse('RUN_ERROR', { ...errorOf(state) })
+        : runFinished(this.#run, { type: 'cancelled' }),
+    )
   }
 
-  #finish(fields?: object): string {
-    this.#isOver = true
-    return this.#closeAll() + runFinished(this.#options, fields)
-  }
-
-  /** The restart before the steps has its own events. */
-  #take(steps: readonly AnswerStep[]): string {
-    return steps
-      .map((step) => {
-        if (step.kind === 'restart') return ''
-        return step.kind === 'text' ? this.#text(step.delta) : this.#part(step.part)
-      })
-      .join('')
-  }
-
-  #part(part: PartEvent): string {
-    switch (part.type) {
-      case 'text-delta':
-        return this.#text(part.text)
-      case 'reasoning-delta':
-        return this.#reason(part.id, part.text)
-      case 'start-step': {
-        const { name: stepName = `step ${++this.#steps}` } = part
-        const text = this.#close() + this.#endStep()
-        this.#step = stepName
-        return text + sse('STEP_STARTED', { stepName })
-      }
-      case 'finish-step':
-        return this.#endStep()
-      case 'data':
-      case 'file':
-      case 'source-url':
-        return this.#close() + otherEvent(this.#options.message.id, part)
-      default:
-        return this.#tool(part)
+  #part(part: PartEvent): void {
+    if (part.type === 'text-delta') return this.#say('TEXT', '', part.text)
+    if (part.type === 'reasoning-delta') return this.#say('REASONING', part.id, part.text)
+    if (part.type === 'finish-step') return this.#end(STEP)
+    if ('toolCallId' in part) return this.#tool(part)
+    this.#end(MESSAGE)
+    if (part.type !== 'start-step') {
+      this.#text += otherEvent(this.#run.message, part)
+      return
     }
+    const step = { stepName: part.name ?? STEP }
+    this.#end(STEP)
+    this.#start(STEP, sse('STEP_STARTED', step), sse('STEP_FINISHED', step))
   }
 
-  #text(delta: string): string {
-    if (delta === '') return ''
-    const isNew = !this.#open || this.#open.reasoning !== undefined
-    const before = isNew ? this.#close() : ''
-    const { id: messageId } = (this.#open ??= { id: this.#nextId(), reasoning: undefined })
-    const start = isNew ? sse('TEXT_MESSAGE_START', { messageId, role: 'assistant' }) : ''
-    return before + start + sse('TEXT_MESSAGE_CONTENT', { messageId, delta })
-  }
-
-  #reason(reasoning: string, delta: string): string {
-    if (delta === '') return ''
-    const isNew = this.#open?.reasoning !== reasoning
-    const before = isNew ? this.#close() : ''
-    const { id: messageId } = (this.#open ??= { id: this.#nextId(), reasoning })
-    const start = isNew
-      ? sse('REASONING_START', { messageId }) +
-        sse('REASONING_MESSAGE_START', { messageId, role: 'reasoning' })
-      : ''
-    return before + start + sse('REASONING_MESSAGE_CONTENT', { messageId, delta })
-  }
-
-  #tool(event: ToolEvent): string {
-    const { toolCallId } = event
-    if ('toolName' in event && !this.#calls.has(toolCallId)) {
-      const { toolName, title } = event
-      const call = { id: this.#nextId(), isOpen: true, hasArgs: false, hasResult: false }
-      this.#calls.set(toolCallId, call)
-      return (
-        this.#close() +
-        sse('TOOL_CALL_START', {
-          toolCallId: call.id,
-          toolCallName: toolName,
-          ...(title !== undefined && { metadata: { title } }),
-        }) +
-        this.#tool(event)
+  #say(kind: 'TEXT' | 'REASONING', key: string, delta: string): void {
+    const as = kind + key
+    if (delta === '') return
+    if (this.#said.as !== as || !this.#open.has(MESSAGE)) {
+      this.#end(MESSAGE)
+      const messageId = this.#nextId()
+      const span = (end: string) => (kind === 'TEXT' ? '' : sse(`REASONING_${end}`, { messageId }))
+      const role = kind === 'TEXT' ? 'assistant' : 'reasoning'
+      this.#said = { as, messageId }
+      this.#start(
+        MESSAGE,
+        span('START') + sse(`${kind}_MESSAGE_START`, { messageId, role }),
+        sse(`${kind}_MESSAGE_END`, { messageId }) + span('END'),
       )
     }
-    const call = this.#calls.get(toolCallId)
-    if (!call) return ''
-    switch (event.type) {
-      case 'tool-input-delta':
-        return this.#args(call, event.inputTextDelta)
-      case 'tool-input-available':
-        return (call.hasArgs ? '' : this.#args(call, JSON.stringify(event.input))) + endCall(call)
-      case 'tool-output-available':
-        return event.preliminary ? endCall(call) : this.#result(call, contentOf(event.output))
-      case 'tool-output-error':
-        return this.#result(call, event.errorText)
-      default:
-        return ''
+    const { messageId } = this.#said
+    this.#text += sse(`${kind}_MESSAGE_CONTENT`, { messageId, delta })
+  }
+
+  #tool(event: ToolEvent): void {
+    const { type, toolCallId: key } = event
+    if ('toolName' in event && !this.#calls.has(key)) this.#call(event)
+    const call = this.#calls.get(key)
+    if (!call) return
+    if (type === 'tool-input-delta') this.#addArgs(call, event.inputTextDelta)
+    if (type === 'tool-input-available') {
+      if (!call.hasArgs) this.#addArgs(call, JSON.stringify(event.input))
+      this.#end(call.toolCallId)
     }
+    if (type === 'tool-output-error') this.#addResult(key, event.errorText)
+    if (type === 'tool-output-available' && !event.preliminary)
+      this.#addResult(key, outputText(event.output))
   }
 
-  #args(call: Call, delta: string): string {
-    if (!call.isOpen || delta === '') return ''
+  #call({
+    toolCallId: key,
+    toolName: toolCallName,
+    title,
+  }: Extract<ToolEvent, { toolName: string }>) {
+    this.#end(MESSAGE)
+    const toolCallId = this.#nextId()
+    const start = { toolCallId, toolCallName, metadata: { title } }
+    this.#calls.set(key, { toolCallId })
+    this.#start(toolCallId, sse('TOOL_CALL_START', start), sse('TOOL_CALL_END', { toolCallId }))
+  }
+
+  #addArgs(call: Call, delta: string): void {
+    const { toolCallId } = call
+    if (delta === '' || !this.#open.has(toolCallId)) return
     call.hasArgs = true
-    return sse('TOOL_CALL_ARGS', { toolCallId: call.id, delta })
+    this.#text += sse('TOOL_CALL_ARGS', { toolCallId, delta })
   }
 
-  /** A client has one result for a call, and keeps each one that it gets. */
-  #result(call: Call, content: string): string {
-    if (call.hasResult) return ''
+  /** A client keeps each result that it gets, so a call has one. */
+  #addResult(key: string, content: string): void {
+    const call = this.#calls.get(key)
+    if (!call || call.hasResult) return
+    const { toolCallId } = call
+    const messageId = resultId(toolCallId)
+    this.#end(toolCallId)
     call.hasResult = true
-    const { id: toolCallId } = call
-    const result = { messageId: resultId(toolCallId), toolCallId, role: 'tool', content }
-    return endCall(call) + sse('TOOL_CALL_RESULT', result)
-  }
-
-  /** A client would execute a call that has no result. */
-  #results({ parts }: Message): string {
-    const outputs = new Map(
-      (parts?.parts ?? []).flatMap((part) =>
-        part.type === 'tool' ? [[part.toolCallId, contentOf(part.output ?? '')] as const] : [],
-      ),
-    )
-    return [...this.#calls]
-      .map(([toolCallId, call]) => this.#result(call, outputs.get(toolCallId) ?? ''))
-      .join('')
+    this.#text += sse('TOOL_CALL_RESULT', { messageId, toolCallId, role: 'tool', content })
   }
 
   #nextId(): string {
-    return entityId(this.#options.message, this.#place++)
+    return entityId(this.#run.message, this.#place++)
   }
 
-  /** Ends the open text or reasoning. */
-  #close(): string {
-    const open = this.#open
-    this.#open = undefined
-    if (!open) return ''
-    const { id: messageId, reasoning } = open
-    if (reasoning === undefined) return sse('TEXT_MESSAGE_END', { messageId })
-    return sse('REASONING_MESSAGE_END', { messageId }) + sse('REASONING_END', { messageId })
+  #start(key: string, start: string, end: string): void {
+    this.#text += start
+    this.#open.set(key, end)
   }
 
-  #endStep(): string {
-    const stepName = this.#step
-    this.#step = undefined
-    return stepName === undefined ? '' : sse('STEP_FINISHED', { stepName })
+  #end(key: string): void {
+    this.#text += this.#open.get(key) ?? ''
+    this.#open.delete(key)
   }
 
-  /** Ends all that is open. */
-  #closeAll(): string {
-    const calls = [...this.#calls.values()].map(endCall).join('')
-    this.#calls = new Map()
-    return this.#close() + calls + this.#endStep()
+  #endAll(): void {
+    for (const key of this.#open.keys()) this.#end(key)
+    this.#calls.clear()
   }
-}
-
-function endCall(call: Call): string {
-  if (!call.isOpen) return ''
-  call.isOpen = false
-  return sse('TOOL_CALL_END', { toolCallId: call.id })
 }

@@ -13,6 +13,13 @@ describe('connect', () => {
     expect(shownAfter(events)).toEqual([['user', 'one'], ...first, ['user', 'two'], ...second])
   })
 
+  it('has an id for each message of the user, also for one that was sent twice', async () => {
+    const { run } = await openScene()
+    await run('echo', saying('one'))
+    await run('echo', saying('one', { runId: 'r-2' }))
+    expect(shownAfter(await run('echo/connect', connecting))).toHaveLength(4)
+  })
+
   it('is empty for a new thread', async () => {
     const { run } = await openScene()
     expect(shownAfter(await run('echo/connect', connecting))).toEqual([])
@@ -41,7 +48,7 @@ describe('connect', () => {
     expect(shownAfter(await run('slow/connect', connecting))).toHaveLength(4)
   })
 
-  it('has the last state, and other data, files and sources', async () => {
+  it('has the states, and other data, files and sources', async () => {
     const url = 'https://shop.example/a.pdf'
     const { run, messagesOf } = await openScene({
       async *parts({ message }) {
@@ -75,9 +82,8 @@ describe('connect', () => {
     ])
     await run('parts', saying('two', { runId: 'r-2' }))
     const events = await run('parts/connect', connecting)
-    expect(events.filter(({ type }) => type === 'STATE_SNAPSHOT')).toEqual([
-      { type: 'STATE_SNAPSHOT', snapshot: { of: 'two' } },
-    ])
+    const state = events.findLast(({ type }) => type === 'STATE_SNAPSHOT')
+    expect(state).toEqual({ type: 'STATE_SNAPSHOT', snapshot: { of: 'two' } })
     const shown = events.filter(({ type }) => type === 'CUSTOM')
     expect(shown).toHaveLength(6)
     expect(shown.slice(0, 3)).toEqual(custom.slice(0, 3))

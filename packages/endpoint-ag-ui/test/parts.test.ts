@@ -105,7 +105,7 @@ describe('the parts of an answer', () => {
       yield { type: 'reasoning-delta', id: 'b', text: 'two' }
     })
     const steps = events.filter(({ type }) => type.startsWith('STEP'))
-    expect(steps.map(({ stepName }) => stepName)).toEqual(['step 1', 'step 1', 'second', 'second'])
+    expect(steps.map(({ stepName }) => stepName)).toEqual(['step', 'step', 'second', 'second'])
   })
 
   it('are harmless if they are hostile', async () => {

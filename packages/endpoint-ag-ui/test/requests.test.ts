@@ -18,13 +18,13 @@ describe('a request', () => {
     [{ runId: '' }, 'runId is required'],
     [{ messages: {} }, 'messages must be a list'],
     [{ messages: [] }, 'messages must end with a message of the user'],
-    [{ messages: [7] }, 'messages.0 must be an object'],
-    [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages.0.role must be one of: developer'],
+    [{ messages: [7] }, 'messages.0.role must be one of: user'],
+    [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages.0.role must be one of: user'],
     [
       { messages: [{ role: 'user', content: '' }] },
       'messages.0.content must be a non-empty string',
     ],
-    [{ messages: [{ role: 'user', content: 7 }] }, 'messages.0.content must be a text or a list'],
+    [{ messages: [{ role: 'user', content: 7 }] }, 'messages.0.content.0 must be a text'],
     [{ messages: [{ id: 'x'.repeat(20_000), role: 'user', content: 'x' }] }, 'messages.0.id'],
     [
       {
@@ -40,7 +40,7 @@ describe('a request', () => {
     [{ resume: [{ interruptId: 'x', status: 'resolved' }, {}] }, 'resume must have one entry'],
     [{ tools: {} }, 'tools must be a list'],
     [{ config: {} }, 'config is not a field of a run'],
-    [{ state: 'x'.repeat(70_000) }, 'state, messages must have at most 65536 characters'],
+    [{ state: 'x'.repeat(70_000) }, 'forwardedProps must have at most 65536 characters'],
   ])('%#: %j is refused', async (fields, message) => {
     const { refusalOf, messagesOf } = await openScene()
     const refused = await refusalOf('echo', saying('Hi', fields))
@@ -50,15 +50,18 @@ describe('a request', () => {
   })
 
   it.each([
-    [[{ type: 'text' }], 'messages.0.content.0.text must be a text'],
-    [['x'], 'messages.0.content.0 must be an object'],
-    [[{ type: 'binary' }], 'messages.0.content.0.type must be one of: text, image'],
+    [[{ type: 'text' }], 'messages.0.content.0 must be a text'],
+    [['x'], 'messages.0.content.0 must be a text'],
+    [[{ type: 'binary' }], 'messages.0.content.0 must be a text, or one of: image'],
     [
       image({ type: 'data', value: 'AA==', mimeType: 'image/png' }),
       'content.1.source.type must be',
     ],
     [image({ type: 'url', value: 'data:image/png;base64,AA' }), 'messages.0.content.1.url must be'],
-    [[{ type: 'text', text: 'x' }, ...many], 'messages must be a list of at most 20 parts'],
+    [
+      [{ type: 'text', text: 'x' }, ...many],
+      'files, state, tools, context and forwardedProps must be a list of at most 20 parts',
+    ],
   ])('%#: the content %j is refused', async (content, message) => {
     const { refusalOf } = await openScene()
     const error = { message: expect.stringContaining(message) as string }
