@@ -33,13 +33,10 @@ export function createAgUiEndpoint(options: EndpointOptions): Hono {
   return endpointApp(d, '/ag-ui/v1', routes)
 }
 
-const sessionOf = (c: Context<KitEnv>, d: Deps, sessionId: string): ChatSession =>
-  new ChatSession(c, d, { agent: c.req.param('agent') ?? '', sessionId })
-
 /** Sends the last message of the user, or answers a question. Streams the answer. */
 async function run(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const request = readRun(await readObject(c, d))
-  const session = sessionOf(c, d, request.threadId)
+  const session = new ChatSession(c, d, request.threadId)
   const { resume: answer } = request
   const refused = answer && (await c.get('requester').confirm())
   if (refused) return refusal(refused)
@@ -50,7 +47,7 @@ async function run(c: Context<KitEnv>, d: Deps): Promise<Response> {
 /** Streams the messages of a thread, and the answer to its oldest open message. */
 async function connect(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const ids = readIds(await readObject(c, d))
-  const session = sessionOf(c, d, ids.threadId)
+  const session = new ChatSession(c, d, ids.threadId)
   const [message] = await session.open()
   const all = await session.messages()
   const thread = message ? withoutAnswer(all, message) : all
@@ -64,7 +61,7 @@ async function connect(c: Context<KitEnv>, d: Deps): Promise<Response> {
 /** Cancels the open messages of a thread. */
 async function stop(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const threadId = readThread(await readObject(c, d))
-  await sessionOf(c, d, threadId).cancel()
+  await new ChatSession(c, d, threadId).cancel()
   return reply(c, 200, { threadId })
 }
 

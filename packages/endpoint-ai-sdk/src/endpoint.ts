@@ -28,13 +28,11 @@ type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
  */
 export function createAiSdkEndpoint(options: EndpointOptions): Hono {
   const d = withDefaults(options)
-  const chatOf = (c: Context<KitEnv>) =>
-    new ChatSession(c, d, { agent: param(c, 'agent'), sessionId: param(c, 'chat') })
+  const chatOf = (c: Context<KitEnv>) => new ChatSession(c, d, c.req.param('chat') ?? '')
   const routes = new Hono<KitEnv>()
     .post('/:agent', allowChat(d, 'messages.send'), async (c) => {
-      const request = readRequest(await readObject(c, d))
-      const chat = new ChatSession(c, d, { agent: param(c, 'agent'), sessionId: request.chat })
-      const { regenerates, sent } = request
+      const { chat: id, regenerates, sent } = readRequest(await readObject(c, d))
+      const chat = new ChatSession(c, d, id)
       const message = regenerates
         ? await regenerated(chat, sent.id)
         : (await chat.send(sent)).message
@@ -57,8 +55,6 @@ export function createAiSdkEndpoint(options: EndpointOptions): Hono {
     })
   return endpointApp(d, ROOT, routes)
 }
-
-const param = (c: Context<KitEnv>, name: 'agent' | 'chat'): string => c.req.param(name) ?? ''
 
 async function regenerated(chat: ChatSession, id: string): Promise<Message> {
   const message = await chat.find((one) => clientIdOf(one) === id)

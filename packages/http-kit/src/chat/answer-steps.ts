@@ -23,10 +23,8 @@ export class AnswerSteps {
   #hasGap = false
   /** The parts that the reader has, in their order. */
   #shown: Shown[] = []
-  /** The keys of the tool calls and of the data among them. */
-  #known = new Set<string>()
-  /** The last event of each tool call, except deltas. */
-  #calls = new Map<string, PartEvent['type']>()
+  /** The last event of each tool call, except deltas, and of data with an id. */
+  #known = new Map<string, PartEvent['type']>()
 
   get text(): string {
     return this.#text
@@ -72,15 +70,14 @@ export class AnswerSteps {
     this.#index = 0
     this.#hasGap = false
     this.#shown = []
-    this.#known = new Set()
-    this.#calls = new Map()
+    this.#known = new Map()
     return isVoid ? [{ kind: 'restart' }] : []
   }
 
   #isUseful(part: PartEvent): boolean {
     if ('text' in part) return part.text !== ''
     if (!('toolCallId' in part) || 'toolName' in part) return true
-    const last = this.#calls.get(part.toolCallId)
+    const last = this.#known.get(keyOf(part))
     return part.type === 'tool-input-delta' ? last === 'tool-input-start' : last !== undefined
   }
 
@@ -91,12 +88,10 @@ export class AnswerSteps {
     if ('text' in part && last?.key === key) {
       last.id = id
       last.length += text.length
-    } else if (!this.#known.has(key) && part.type !== 'finish-step') {
+    } else if (!this.#known.has(key) && part.type !== 'finish-step')
       this.#shown.push({ key, id, length: text.length })
-      if ('toolCallId' in part || (part.type === 'data' && id !== '')) this.#known.add(key)
-    }
-    if ('toolCallId' in part && part.type !== 'tool-input-delta')
-      this.#calls.set(part.toolCallId, part.type)
+    const isKnown = part.type === 'data' ? id !== '' : 'toolCallId' in part
+    if (isKnown && part.type !== 'tool-input-delta') this.#known.set(key, part.type)
     if (part.type !== 'text-delta') return { kind: 'part', part }
     this.#text += text
     return { kind: 'text', delta: text }
@@ -123,7 +118,7 @@ export class AnswerSteps {
     if (part.type === 'data') return this.#hasGap && part.id !== undefined ? [part] : []
     if (part.type !== 'tool') return []
     const events = eventsOf(part, '')
-    const last = events.findIndex(({ type }) => type === this.#calls.get(part.toolCallId))
+    const last = events.findIndex(({ type }) => type === this.#known.get(keyOf(part)))
     // A lost event can be a later output.
     return events.slice(this.#hasGap && last > 0 ? last : last + 1)
   }

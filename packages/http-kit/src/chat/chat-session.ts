@@ -44,8 +44,9 @@ export class ChatSession {
   readonly #d: Deps
   readonly #place: Place & ReturnType<typeof callerOf<KitEnv>>
 
-  /** Throws if no agent or no session can have this name. */
-  constructor(c: Context<KitEnv>, d: Deps, { agent, sessionId }: Place) {
+  /** The path names the agent. Throws if no agent or no session can have this name. */
+  constructor(c: Context<KitEnv>, d: Deps, sessionId: string) {
+    const agent = c.req.param('agent') ?? ''
     if (!isAgentName(agent) && !isUuid(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
     if (!isStorableText(sessionId) || sessionId.length > MAX_SESSION_LENGTH)
       throw new RequestRefusal({ kind: 'session_not_found' })
