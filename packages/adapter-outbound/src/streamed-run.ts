@@ -30,8 +30,8 @@ export async function streamedRun(
       if (event === 'answer') return answerIn(json)
       const { text, part } = isJsonObject(json) ? json : {}
       if (event === 'chunk' && typeof text === 'string') emit(text)
-      // The service checks the part.
-      if (event === 'part' && isJsonObject(part)) emit(part as PartEvent)
+      // The service checks the part, and reports one that is not valid.
+      if (event === 'part') emit((isJsonObject(part) ? part : {}) as PartEvent)
     }
     return unreachedRun(ENDED_EARLY)
   } catch (thrown) {

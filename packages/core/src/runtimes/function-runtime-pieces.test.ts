@@ -60,7 +60,11 @@ describe('an agent that answers in pieces', () => {
     expect(shown).toEqual(['half'])
   })
   it.each([
-    ['says something that is no text', (): unknown => 7, 'a piece of the answer is not a string'],
+    [
+      'says something that is no text',
+      (): unknown => 7,
+      'a piece of the answer is neither a text nor an object',
+    ],
     ['does not stop talking', (): unknown => 'again', 'the answer has more than 10 characters'],
   ])('is ended when it %s', async (_, piece, message) => {
     let ended = false

@@ -161,7 +161,10 @@ async function collectPieces(
     if (next.done) return { kind: 'answered', response }
     const text = textOf(next.value)
     if (text === undefined)
-      return leave(iterator, failedRun('RESPONSE_INVALID', 'a piece of the answer is not a string'))
+      return leave(
+        iterator,
+        failedRun('RESPONSE_INVALID', 'a piece of the answer is neither a text nor an object'),
+      )
     response += text
     if (response.length > maxLength) return leave(iterator, tooLong(maxLength))
     emit(next.value)
