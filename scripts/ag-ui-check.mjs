@@ -105,7 +105,7 @@ try {
     const requirements = path.join(CHECK, 'requirements.txt')
     await run(path.join(work, 'bin/pip'), ['install', '--quiet', '-r', requirements])
     const validator = path.join(work, 'bin/ag-ui-validate')
-    for (const name of ['rich', 'asking', 'failing'])
+    for (const name of ['rich', 'asking', 'failing', 'rich/connect'])
       await run(validator, ['--fail-on', 'warning', `${url}/${name}`])
   } finally {
     proxy.close()
