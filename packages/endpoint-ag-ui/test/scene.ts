@@ -80,7 +80,7 @@ export async function openScene(
       if (!isOver) await platform.clock.advance(1_000)
       return isOver
     }
-    await expect.poll(tick).toBe(true)
+    await expect.poll(tick, { interval: 1 }).toBe(true)
     return reading
   }
   const messagesOf = async (agent: string) =>
