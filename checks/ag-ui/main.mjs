@@ -54,18 +54,14 @@ function open(name, threadId = crypto.randomUUID()) {
 }
 
 for (const [answer, shownLater, outcome] of [
-  [{ status: 'resolved', payload: 'yes' }, ['assistant', 'Void text.You said yes.'], 'success'],
-  [{ status: 'cancelled' }, ['user', 'Pay'], 'cancelled'],
+  [{ status: 'resolved', payload: 'yes' }, [['assistant', 'Void text.You said yes.']], 'success'],
+  [{ status: 'cancelled' }, [], 'cancelled'],
 ]) {
   const { agent, events, say, shown } = open('asking')
   const resume = (given) =>
     agent.runAgent({ resume: buildResumeArray([interrupt], { [interrupt.id]: given }) })
   say('Pay')
   await agent.runAgent()
-  assert.deepEqual(shown(), [
-    ['user', 'Pay'],
-    ['assistant', 'Void text.'],
-  ])
   const [interrupt] = agent.pendingInterrupts
   assert.equal(interrupt.message, 'Pay?')
   assert.deepEqual(interrupt.responseSchema, { type: 'string', enum: ['yes', 'no'] })
@@ -74,7 +70,8 @@ for (const [answer, shownLater, outcome] of [
   await assert.rejects(resume({ status: 'resolved', payload: 1 }), /HTTP 400/)
   await resume(answer)
   assert.deepEqual(agent.pendingInterrupts, [])
-  assert.deepEqual(shown().at(-1), shownLater)
+  const [, ...answered] = shown()
+  assert.deepEqual(answered, shownLater)
   assert.equal(events.at(-1).outcome.type, outcome)
 }
 
