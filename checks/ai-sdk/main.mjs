@@ -171,6 +171,8 @@ async function checkPages({ version, aliases }) {
       await page.goto(origin)
       await say(page, `Hello ${version}`)
       await sees(page, `You say: Hello ${version}`)
+      await page.reload()
+      await sees(page, `You say: Hello ${version}`)
     })
     const session = `page-${version}/1`
     const { token } = await call('POST', '/v1/session-tokens', {
@@ -205,6 +207,17 @@ async function checkPages({ version, aliases }) {
       await goOn(session)
       await sees(page, 'Second try')
       assert.equal(await page.getByText('First try').count(), 0)
+
+      await page.goto(urlOf('failing', `page-${version}/3`))
+      const refused = {
+        status: 401,
+        headers: { 'access-control-allow-origin': '*' },
+        body: 'Signed out',
+      }
+      await page.route('**/ai-sdk/**', (route) => route.fulfill(refused))
+      await say(page, 'Begin')
+      await sees(page, 'Signed out')
+      await page.unroute('**/ai-sdk/**')
 
       await page.goto(urlOf('story', `page-${version}/2`))
       await say(page, 'Tell me')

@@ -6,7 +6,11 @@ import { useEffect } from 'react'
 export async function open({ api, id, token }) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const ask = (path, init) => fetch(`${api}/${encodeURIComponent(id)}${path}`, { headers, ...init })
-  const load = async () => (await ask('/messages')).json()
+  const load = async () => {
+    const response = await ask('/messages')
+    if (!response.ok) throw new Error(await response.text())
+    return response.json()
+  }
   const transport = new DefaultChatTransport({
     api,
     headers,
@@ -18,12 +22,17 @@ export async function open({ api, id, token }) {
   return { id, ask, load, transport, messages: await load() }
 }
 
+/** True if the agent continues without the stream. A refused request never succeeds later. */
+const continues = ({ name, message }) =>
+  name === 'TypeError' || ['ANSWER_SUPERSEDED', 'STREAM_INTERRUPTED'].includes(message)
+
 export function Chat({ ask, load, ...init }) {
-  const chat = useChat({ ...init, onError: () => goOn() })
+  const onError = (error) => continues(error) && setTimeout(goOn, 1_000)
+  const chat = useChat({ ...init, onError })
   /** Streams the open answer from its start. An answer can come before the stream is open. */
   async function goOn() {
     await chat.resumeStream()
-    chat.setMessages(await load())
+    await load().then(chat.setMessages, () => {})
   }
   useEffect(() => void goOn(), [])
   const post = (path, body) => ask(path, { method: 'POST', body: JSON.stringify(body) })
@@ -38,6 +47,7 @@ export function Chat({ ask, load, ...init }) {
           {role}: {parts.map((part, n) => Part(part, n, answer))}
         </p>
       ))}
+      {chat.error && <p role="alert">{chat.error.message}</p>}
       <input name="text" aria-label="Message" />
       <button>Send</button>
       {chat.status === 'streaming' && (
