@@ -1,5 +1,5 @@
 import type { Message } from '@org/agent-messaging-core'
-import { errorIn, unless } from '@org/agent-messaging-core/host'
+import { unless } from '@org/agent-messaging-core/host'
 import {
   allowChat,
   ChatSession,
@@ -7,6 +7,7 @@ import {
   type EndpointOptions,
   type KitEnv,
   readObject,
+  refuseAs,
   refusal,
   reply,
   replyAnswer,
@@ -124,16 +125,3 @@ async function resume(
   const message = changed ?? asking
   return { message, first: await snapshotOf(session, message), isWithdrawn: isCancelled }
 }
-
-/** Puts the names of the request's fields into a refusal of core. */
-const refuseAs =
-  (names: Readonly<Record<string, string>>) =>
-  (thrown: unknown): Promise<never> => {
-    const error = errorIn(thrown)
-    if (error.kind !== 'invalid') return refusal(error)
-    const issues = error.issues.map(({ path, message }) => ({
-      path: path.replace(/^parts\.\d+|^[^.]+/, (name) => names[name] ?? name),
-      message,
-    }))
-    return refusal({ ...error, issues })
-  }

@@ -6,6 +6,7 @@ import {
   ChatSession,
   readObject,
   refusal,
+  refuseAs,
   reply,
   replyAnswer,
   withDefaults,
@@ -31,11 +32,11 @@ export function createAiSdkEndpoint(options: EndpointOptions): Hono {
   const chatOf = (c: Context<KitEnv>) => new ChatSession(c, d, c.req.param('chat') ?? '')
   const routes = new Hono<KitEnv>()
     .post('/:agent', allowChat(d, 'messages.send'), async (c) => {
-      const { chat: id, regenerates, sent } = readRequest(await readObject(c, d))
+      const { chat: id, regenerates, sent, names } = readRequest(await readObject(c, d))
       const chat = new ChatSession(c, d, id)
       const message = regenerates
         ? await regenerated(chat, sent.id)
-        : (await chat.send(sent)).message
+        : (await chat.send(sent).catch(refuseAs(names))).message
       return stream(c, d, message)
     })
     .get('/:agent/:chat/stream', allowChat(d, 'messages.stream'), async (c) => {

@@ -7,6 +7,8 @@ export type ChatRequest = {
   readonly chat: string
   readonly regenerates: boolean
   readonly sent: ChatMessage
+  /** The fields of the request, by the names that core has for them. */
+  readonly names: Readonly<Record<string, string>>
 }
 
 export const invalid = (path: string, message: string): HttpError => ({
@@ -33,16 +35,27 @@ export function readRequest(body: JsonObject): ChatRequest {
   const id = textOf(message['id'], 'message.id')
   const metadata = message['metadata'] ?? {}
   if (!isJsonObject(metadata)) return refuse('message.metadata', 'must be an object')
+  const { places, ...content } = contentOf(message['parts'])
   return {
     chat: textOf(body['id'], 'id'),
     regenerates: trigger === 'regenerate-message',
     sent: {
       id,
-      ...contentOf(message['parts']),
+      ...content,
       metadata: { ...metadata, [CLIENT_ID]: id },
       endUserId: endUserOf(endUserId),
     },
+    names: { ...NAMES, ...places },
   }
+}
+
+const NAMES = {
+  id: 'message.id',
+  sessionId: 'id',
+  message: 'message.parts',
+  parts: 'message.parts',
+  metadata: 'message.metadata',
+  executionPrincipal: 'endUserId',
 }
 
 /** Reads the answer to a question. */
@@ -62,13 +75,18 @@ function contentOf(given: Json | undefined) {
   if (!Array.isArray(given)) return refuse('message.parts', 'must be a list')
   const texts: string[] = []
   const parts: InputPart[] = []
+  const places: Record<string, string> = {}
   for (const [index, part] of given.entries()) {
     const { type, text, ...fields } = isJsonObject(part) ? part : {}
+    const at = `message.parts.${index}`
     if (type === 'text' && typeof text === 'string') texts.push(text)
-    else parts.push(partOf(type, fields) ?? refuse(`message.parts.${index}`, NOT_TAKEN))
+    else {
+      places[`parts.${parts.length}`] = at
+      parts.push(partOf(type, fields) ?? refuse(at, NOT_TAKEN))
+    }
   }
   if (texts.join('') === '') refuse('message.parts', 'must have a text')
-  return { message: texts.join('\n'), parts }
+  return { message: texts.join('\n'), parts, places }
 }
 
 const NOT_TAKEN = 'must be a text, a file with a URL, or data'

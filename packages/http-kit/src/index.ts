@@ -19,7 +19,7 @@ export {
   replyAnswer,
   type AnswerWriter,
 } from './chat/chat-app.js'
-export { ChatSession, type ChatAnswer, type ChatMessage } from './chat/chat-session.js'
+export { ChatSession, refuseAs, type ChatAnswer, type ChatMessage } from './chat/chat-session.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Message, Sent } from '@org/agent-messaging-core'
-import { isAgentName, mayCall, unless } from '@org/agent-messaging-core/host'
+import { errorIn, isAgentName, mayCall, unless } from '@org/agent-messaging-core/host'
 import {
   canonicalJson,
   isStorableText,
@@ -9,7 +9,7 @@ import {
 import { isFinal } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { KitEnv } from '../access.js'
-import { RequestRefusal } from '../errors.js'
+import { refusal, RequestRefusal } from '../errors.js'
 import type { EndpointOptions } from '../options.js'
 import { callerOf, senderOf } from '../send.js'
 
@@ -150,6 +150,19 @@ export class ChatSession {
     return { projectId, agent, messageId, access, actor }
   }
 }
+
+/** Puts the names of the request's fields into a refusal of core. */
+export const refuseAs =
+  (names: Readonly<Record<string, string>>) =>
+  (thrown: unknown): Promise<never> => {
+    const error = errorIn(thrown)
+    if (!('issues' in error && error.issues)) return refusal(error)
+    const issues = error.issues.map(({ path, message }) => ({
+      path: path.replace(/^parts\.\d+|^[^.]+/, (name) => names[name] ?? name),
+      message,
+    }))
+    return refusal({ ...error, issues })
+  }
 
 const REUSED = { path: 'id', message: 'was already used for a message with another content' }
 const MAX_SESSION_LENGTH = 1_024
