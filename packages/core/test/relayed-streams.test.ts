@@ -81,6 +81,19 @@ it('a reader at another process gets long parts whole, with lost pieces asked fo
   expect(last()?.parts).toEqual([...parts, { type: 'text', text: 'done' }])
 })
 
+it('a reader at another process gets a long part with few sends', async () => {
+  const { open, run, notes, clock } = await elsewhere()
+  const { parts } = await open()
+  await clock.advance(0)
+  const part = data('long', 'x'.repeat(60_000))
+  const before = notes.length
+  run.emit(part)
+  // Before the first send has ended.
+  expect(notes.length - before).toBe(8)
+  await clock.advance(0)
+  expect(parts).toEqual([part])
+})
+
 it('a process that dies leaves no parts: the message has those of the run that answers', async () => {
   const { open, run, runtime, id, clock, storage, other, service, ref } = await elsewhere()
   await other.start()

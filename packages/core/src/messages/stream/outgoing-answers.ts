@@ -10,6 +10,8 @@ const ASKED_MS = 10_000
 const KEPT_MS = 2_000
 const MAX_KEPT = 1_000
 const MAX_ASKED = 10_000
+/** The notes of a run that are sent at once. With one at a time, long parts come too late. */
+const MAX_ON_WAY = 8
 
 type Outgoing = {
   readonly message: RunningMessage
@@ -31,7 +33,7 @@ type Options = {
 
 /**
  * Sends the answers of this process's runs to readers at other processes, if a reader requests
- * them. A run has one note on its way, so chunks that arrive during a send share the next note.
+ * them. A run has few notes on their way, so chunks that arrive during a send share the next note.
  */
 export class OutgoingAnswers {
   readonly #options: Options
@@ -119,12 +121,13 @@ export class OutgoingAnswers {
     run.isSending = true
     while (this.#isAsked(run.message.id)) {
       if ((this.#runs.get(run.message.id) ?? run) !== run) break
-      const piece = run.answer.pieceFrom(run.sent, MAX_RELAYED_LENGTH)
-      if (piece) run.sent = piece.offset + piece.text.length
-      else if (run.endedAt === Infinity || run.hasSentLast) break
-      else run.hasSentLast = true
-      const note = noteOf(run, piece ?? { offset: run.sent, text: '' }, !piece)
-      await this.#options.relay.send(note)
+      const sends: Promise<void>[] = []
+      for (let note = nextNote(run); note; note = nextNote(run)) {
+        sends.push(this.#options.relay.send(note))
+        if (sends.length === MAX_ON_WAY) break
+      }
+      if (sends.length === 0) break
+      await Promise.all(sends)
     }
     run.isSending = false
   }
@@ -148,6 +151,15 @@ export class OutgoingAnswers {
     this.#runs.delete(run.message.id)
     this.#options.onForgotten(run.message.id)
   }
+}
+
+/** Returns the next piece, or the note behind the last one of an ended run, once. */
+function nextNote(run: Outgoing) {
+  const piece = run.answer.pieceFrom(run.sent, MAX_RELAYED_LENGTH)
+  if (piece) run.sent = piece.offset + piece.text.length
+  else if (run.endedAt === Infinity || run.hasSentLast) return undefined
+  else run.hasSentLast = true
+  return noteOf(run, piece ?? { offset: run.sent, text: '' }, !piece)
 }
 
 const noteOf = (run: Outgoing, piece: { offset: number; text: string }, isLast: boolean) => ({
