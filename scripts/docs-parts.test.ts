@@ -103,6 +103,8 @@ const STREAMS: Readonly<
       [{ tool_call_id: 'c1', content: 'Friday', text: 'Friday', status: 'success' }],
       [{ text: '', tool_call_chunks: [{ id: 'c2', name: 'pay', args: '', index: 0 }] }],
       [{ tool_call_id: 'c2', content: 'no money', text: 'no money', status: 'error' }],
+      [{ text: '', tool_calls: [{ id: 'c3', name: 'find', args: { id: '17' } }] }],
+      [{ tool_call_id: 'c3', content: 'Ulm', text: 'Ulm', status: 'success' }],
       [{ text: 'On Friday' }],
     ],
     parts: [
@@ -115,6 +117,7 @@ const STREAMS: Readonly<
         state: 'output-error',
         errorText: 'no money',
       },
+      { ...call, toolCallId: 'c3', toolName: 'find', output: 'Ulm' },
       { type: 'text', text: 'On Friday' },
     ],
   },
