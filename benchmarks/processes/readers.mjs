@@ -18,7 +18,7 @@ async function openStream({ url, headers }) {
   })
   await sent.body.dump()
   if (sent.statusCode !== 202) throw new Error(`a send was answered with ${sent.statusCode}`)
-  const stream = new URL(`${sent.headers.location}/stream`, url)
+  const stream = new URL(`${String(sent.headers.location)}/stream`, url)
   const { body: events, statusCode } = await request(stream, { dispatcher, headers })
   if (statusCode !== 200) throw new Error(`a stream was answered with ${statusCode}`)
   return events

@@ -113,7 +113,8 @@ async function bundle(code, aliases) {
 
 /** Serves a script in a page, and the route of the docs. */
 async function serve(script) {
-  const server = http.createServer(async (request, response) => {
+  const server = http.createServer((request, response) => void reply(request, response))
+  async function reply(request, response) {
     const { method, url, headers } = request
     if (!url.startsWith('/api/chat')) {
       response.setHeader('content-type', 'text/html')
@@ -127,7 +128,7 @@ async function serve(script) {
     response.writeHead(answer.status, Object.fromEntries(answer.headers))
     if (answer.body) Readable.fromWeb(answer.body).pipe(response)
     else response.end()
-  })
+  }
   await once(server.listen(Number(process.env.PAGE_PORT ?? 0), '127.0.0.1'), 'listening')
   return server
 }

@@ -27,7 +27,7 @@ const continues = ({ name, message }) =>
   name === 'TypeError' || ['ANSWER_SUPERSEDED', 'STREAM_INTERRUPTED'].includes(message)
 
 export function Chat({ ask, load, ...init }) {
-  const onError = (error) => continues(error) && setTimeout(goOn, 1_000)
+  const onError = (error) => continues(error) && setTimeout(() => void goOn(), 1_000)
   const chat = useChat({ ...init, onError })
   /** Streams the open answer from its start. An answer can come before the stream is open. */
   async function goOn() {
