@@ -83,16 +83,18 @@ it('every request verifies with a valid secret while the secret is rotated under
 
   const signers = new Set<string>()
   for (const [n, { headers, body }] of hook.received.entries()) {
-    const valid = secrets.slice(0, known[n]).slice(-2)
+    // A slow request can arrive after the next rotation has begun.
+    const valid = secrets.slice(0, known[n]).slice(-3)
     const matches = await Promise.all(
       valid.map((secret) => verify(secret, body, String(headers['x-service-signature']))),
     )
-    const signer = valid[matches.indexOf(true)] ?? ''
-    signers.add(signer)
+    const at = matches.indexOf(true)
+    signers.add(valid[at] ?? '')
     const signatures = String(headers['webhook-signature']).split(' ')
     // During the grace period, only the old secret signs the header with the prefix.
-    if (signatures.length === 2) expect(signer).toBe(valid[0])
-    const mustVerify = signatures.length === 2 ? valid : [signer]
+    const mustVerify = valid.slice(at, at + signatures.length)
+    expect(at).toBeGreaterThanOrEqual(0)
+    expect(mustVerify).toHaveLength(signatures.length)
     for (const secret of mustVerify)
       expect(
         new StandardWebhook(secret).verify(body, headers as Record<string, string>),
