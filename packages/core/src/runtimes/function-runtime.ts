@@ -9,8 +9,9 @@ import { parseRunUsage, type RunUsage } from '../domain/operations/usage.js'
 
 /**
  * An agent as a function. It returns an answer or yields pieces of it and part events, as an async
- * generator does: each one is streamed, and the answer is all text. `ask` asks a person. `reportUsage` reports tokens of a model. An error
- * fails the run. Only an error with `retryable: true` leads to another run.
+ * generator does: each one is streamed, and the answer is all text. `ask` asks a person.
+ * `reportUsage` reports tokens of a model. An error fails the run. Only an error with `retryable:
+ * true` leads to another run.
  */
 export type AgentFunction = (
   request: RunRequest & {

@@ -12,7 +12,7 @@ export type LogEntry = { readonly from: LogPlace; readonly to: LogPlace } & (
 
 /** The longest piece, which bounds the memory of a reader that does not read. */
 const PIECE_LENGTH = 16 * 1024
-/** Appended text is joined with the kept text after this many units. */
+/** `#newest` becomes part of `#joined` beyond this many units. */
 const NEWEST_LENGTH = 16 * 1024
 /** Comes before and behind the JSON of a part. Neither text nor JSON has it. */
 const NUL = '\0'
@@ -33,7 +33,7 @@ export class LiveAnswer {
   readonly #onLength: (change: number) => void
   /** The kept units before `#newest`. */
   #joined = ''
-  /** The last units, apart, because each read of appended text copies it. */
+  /** The newest units, apart: the first read after an append copies a text that has grown. */
   #newest = ''
   /** The place of the first kept unit, never within a part. */
   #start = LOG_START

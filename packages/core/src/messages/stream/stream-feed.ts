@@ -11,7 +11,7 @@ import { StreamCursor, type StreamEvent } from './stream-cursor.js'
  * stops, and when the reader has asked for no event for too long.
  */
 export type AnswerStream = AsyncIterableIterator<StreamEvent, undefined, undefined> & {
-  /** Returns the next event if it is there already. Call it only while `next` is not waiting. */
+  /** Returns the next event if it is there already. Call this only if no call of `next` waits. */
   readonly take: () => StreamEvent | undefined
 }
 
