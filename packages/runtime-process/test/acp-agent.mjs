@@ -142,6 +142,15 @@ const behaviours = {
     while (!isCancelled()) await say('x'.repeat(1_000))
     return 'cancelled'
   },
+  /** Reports a tool call whose input is nested this deeply. */
+  async deep({ say, params: { sessionId } }, depth) {
+    const input = '['.repeat(depth) + ']'.repeat(depth)
+    const update = `{"sessionUpdate":"tool_call","toolCallId":"c1","rawInput":${input}}`
+    const params = `{"sessionId":"${sessionId}","update":${update}}`
+    const line = `{"method":"session/update","params":${params}}\n`
+    await new Promise((resolve) => process.stdout.write(line, resolve))
+    await say('done')
+  },
   huge: ({ say }, length) => say('y'.repeat(Number(length))),
   async hugeRequest({ say, client, params: { sessionId } }, length) {
     const file = { sessionId, path: '/file', content: 'y'.repeat(Number(length)) }

@@ -88,8 +88,11 @@ export class AcpAnswer {
 
   #addPart(part: PartEvent) {
     if (this.#problem !== undefined) return
-    this.#partsLength += JSON.stringify(part).length
-    if (this.#partsLength <= MAX_PARTS_LENGTH) this.#emitted.push(part)
+    const length = this.#partsLength + lengthOf(part)
+    if (length <= MAX_PARTS_LENGTH) {
+      this.#partsLength = length
+      this.#emitted.push(part)
+    }
     this.#options.emit(part)
   }
 
@@ -111,6 +114,15 @@ export class AcpAnswer {
     if (typeof last === 'string') this.#emitted.splice(-1, 1, last + chunk)
     else this.#emitted.push(chunk)
     emit(chunk)
+  }
+}
+
+/** Infinite for a value that is nested too deeply for `JSON.stringify`. */
+function lengthOf(part: PartEvent): number {
+  try {
+    return JSON.stringify(part).length
+  } catch {
+    return Infinity
   }
 }
 

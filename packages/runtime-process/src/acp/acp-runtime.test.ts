@@ -248,6 +248,12 @@ describe('a turn', () => {
     expect(dropped).toHaveLength(1)
   })
 
+  it('survives a report that is nested too deeply', async () => {
+    const { agent, exits } = await running()
+    expect(await session().run(agent, 'deep 200000')).toEqual(answered('done'))
+    expect(exits).toEqual([])
+  })
+
   it('sends the message and its principal', async () => {
     const { agent } = await running()
     const about = {
