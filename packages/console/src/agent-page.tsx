@@ -1,10 +1,8 @@
 import type { Agent, FoundMessage, ProjectStats } from '@org/agent-messaging-core'
 import { agentSettings, errorIn } from '@org/agent-messaging-core/host'
-import { need } from './access/sign-in.js'
 import { AgentActions, AgentState } from './agents.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { messageColumns, messagesPath, sessionsPath } from './messages/message-table.js'
-import { BASE } from './options.js'
 import {
   MessageCharts,
   messageTiles,
@@ -22,7 +20,7 @@ import {
   titleOf,
 } from './parts/fields.js'
 import { agentRef, byActor, can } from './parts/input.js'
-import { goTo, show, showFound } from './parts/layout.js'
+import { goTo, show, showFound, need } from './parts/layout.js'
 import { numbersOf, readCountsOfAgent, type Range } from './parts/numbers.js'
 import { Facts, formatCount, Time, WholeId } from './parts/parts.js'
 import { Live, TableSection } from './parts/table.js'

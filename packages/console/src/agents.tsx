@@ -1,16 +1,14 @@
 import type { Agent, ProjectStats } from '@org/agent-messaging-core'
 import { badFirst, orUndefined } from '@org/agent-messaging-core/host'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
-import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import type { Field } from './parts/fields.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
-import { showDone, showFound } from './parts/layout.js'
+import { showDone, showFound, need } from './parts/layout.js'
 import { Sparkline } from './parts/charts.js'
 import { upTo } from './parts/numbers.js'
-import { BASE } from './options.js'
 import { Command, durationSince, formatCount, Id, Status, Time } from './parts/parts.js'
 import { type Column, type Columns, Empty, listPage } from './parts/table.js'
-import { need } from './access/sign-in.js'
 import { type MessageFilter, messagesPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
 import { useView } from './parts/zone.js'
@@ -194,7 +192,7 @@ const NoAgents = ({ origin }: { readonly origin: string }) => (
  * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
  * the API.
  */
-export const canListAgents = (c: PageRequest): boolean => can(c, 'agents.list')
+export const canListAgents = (c: PageRequest) => can(c, 'agents.list')
 
 /** Returns the names of agents by their ids, if the API key can list agents. */
 export async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
@@ -208,7 +206,7 @@ export async function agentNames(c: PageRequest, { agents }: ConsoleDeps['servic
  * Replaces the agent's name by `requested`, unless the API key can list agents and so know its
  * name.
  */
-export const withKnownName = (c: PageRequest, agent: Agent, requested: string): Agent =>
+export const withKnownName = (c: PageRequest, agent: Agent, requested: string) =>
   canListAgents(c) ? agent : { ...agent, name: requested }
 
 export type AgentNames = ReadonlyMap<string, string>

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { newRoutes } from './context.js'
+import { newRoutes, BASE } from './context.js'
 import type { PortalLook } from '@org/agent-messaging-http-kit'
-import { BASE } from './options.js'
 
 // Found by the name of this package, so that a bundle of the server finds the files too.
 const manifest = createRequire(import.meta.url).resolve('@org/agent-messaging-console/package.json')

@@ -1,11 +1,9 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
-import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { type Count, countMatching, countText } from './parts/parts.js'
 import { webhookRef } from './parts/input.js'
-import { type Page, show, showFound } from './parts/layout.js'
-import { BASE } from './options.js'
-import { need } from './access/sign-in.js'
+import { type Page, show, showFound, need } from './parts/layout.js'
 
 /**
  * Asks before an action that is hard to take back. Each page lists the consequences, the number of
@@ -129,7 +127,7 @@ export const askPage = (
   c: PageRequest,
   { question, path, button, back, ...page }: Question,
   children: Child,
-): Promise<Response> =>
+) =>
   show(
     c,
     page,

@@ -13,8 +13,7 @@ import { deletionRoutes } from './deletion.js'
 import { downloads } from './downloads.js'
 import { deliveryRoutes } from './deliveries/deliveries.js'
 import { showProblem } from './parts/layout.js'
-import { type ConsoleDeps, type Env, newRoutes } from './context.js'
-import { BASE, type ConsoleOptions } from './options.js'
+import { type ConsoleDeps, type Env, newRoutes, BASE, type ConsoleOptions } from './context.js'
 import { keyRoutes } from './access/keys.js'
 import { liveRoutes } from './messages/live.js'
 import { messageRoutes } from './messages/messages.js'
@@ -37,7 +36,7 @@ import { eventRoutes } from './webhooks/event-list.js'
 import { readEventTypes } from './webhooks/events.js'
 import { webhookEditRoutes, webhookRoutes } from './webhooks/webhooks.js'
 
-export type { ConsoleOptions } from './options.js'
+export type { ConsoleOptions } from './context.js'
 
 export type Console = {
   readonly fetch: (request: Request) => Response | Promise<Response>
@@ -173,34 +172,40 @@ const headersFor = (frameAncestors: readonly string[]) =>
   })
 
 /** The pages that need a session. */
-export const pageRoutes = (d: ConsoleDeps) =>
-  newRoutes()
+const PAGES = [
+  overviewRoutes,
+  failureRoutes,
+  agentRoutes,
+  agentPageRoutes,
+  usageRoutes,
+  searchRoutes,
+  messageRoutes,
+  questionRoutes,
+  peopleRoutes,
+  liveRoutes,
+  retryFailedRoutes,
+  sessionRoutes,
+  confirmRoutes,
+  deletionRoutes,
+  webhookEditRoutes,
+  webhookRoutes,
+  eventRoutes,
+  recoverRoutes,
+  deliveryRoutes,
+  catcherRoutes,
+  keyRoutes,
+  auditLogRoutes,
+  projectRoutes,
+]
+
+export function pageRoutes(d: ConsoleDeps) {
+  const routes = newRoutes()
     .basePath(BASE)
     .use('/webhooks/*', readEventTypes(d))
     .use('/events/*', readEventTypes(d))
-    .route('/', overviewRoutes(d))
-    .route('/', failureRoutes(d))
-    .route('/', agentRoutes(d))
-    .route('/', agentPageRoutes(d))
-    .route('/', usageRoutes(d))
-    .route('/', searchRoutes(d))
-    .route('/', messageRoutes(d))
-    .route('/', questionRoutes(d))
-    .route('/', peopleRoutes(d))
-    .route('/', liveRoutes(d))
-    .route('/', retryFailedRoutes(d))
-    .route('/', sessionRoutes(d))
-    .route('/', confirmRoutes(d))
-    .route('/', deletionRoutes(d))
-    .route('/', webhookEditRoutes(d))
-    .route('/', webhookRoutes(d))
-    .route('/', eventRoutes(d))
-    .route('/', recoverRoutes(d))
-    .route('/', deliveryRoutes(d))
-    .route('/', catcherRoutes(d))
-    .route('/', keyRoutes(d))
-    .route('/', auditLogRoutes(d))
-    .route('/', projectRoutes(d))
+  for (const pages of PAGES) routes.route('/', pages(d))
+  return routes
+}
 
 /** The sender closed the connection in the middle of the request. This is not a defect. */
 const isSenderGone = (error: Error) => 'code' in error && error.code === 'ECONNRESET'

@@ -1,12 +1,49 @@
 import { Hono, type Context } from 'hono'
-import type { Actor, ApiKey, Instant } from '@org/agent-messaging-core'
+import type {
+  Actor,
+  ApiKey,
+  Instant,
+  MessagingService,
+  SubscribableEvent,
+} from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import type { ListedEventType, PortalSession } from '@org/agent-messaging-core/storage'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Sheet } from './parts/sheet.js'
 import type { Count } from './parts/parts.js'
 import type { PortalLook } from '@org/agent-messaging-http-kit'
-import type { ConsoleOptions, PortalOptions } from './options.js'
 import type { SignInLinks } from './access/sign-in-links.js'
+
+export { BASE } from './path.js'
+
+export type ConsoleOptions = {
+  readonly service: MessagingService
+  readonly crypto: Crypto
+  /**
+   * Returns the public URL of the server, once it is known. With https, cookies are limited to
+   * https.
+   */
+  readonly publicUrl?: (() => string | undefined) | undefined
+  /**
+   * Includes a receiver of webhooks for tests. Every client of the server can send to this
+   * receiver.
+   */
+  readonly catcher?: boolean | undefined
+  /** The key that opens the pages about all projects. Without it, nobody can open them. */
+  readonly operatorKey?: string | undefined
+  /** The pages that portal links open. */
+  readonly portal?: Partial<PortalOptions> | undefined
+  /** Receives unexpected exceptions. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+export type PortalOptions = {
+  readonly look: PortalLook
+  /** The origins of pages that can show the portal in a frame. */
+  readonly frameOrigins: readonly string[]
+  /** The events that customers see. Absent: all. */
+  readonly events?: readonly SubscribableEvent[] | undefined
+}
 
 /** The dependencies that all pages share. */
 export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl' | 'portal'> & {

@@ -1,15 +1,13 @@
 import type { Agent, MessagingService } from '@org/agent-messaging-core'
 import { askPage } from './confirm.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { erasePath, sessionPath } from './messages/conversation.js'
 import { type Count, countText, Problem } from './parts/parts.js'
 import { agentRef, byActor, sessionIn, textIn, webhookRef } from './parts/input.js'
 import { withKnownName } from './agents.js'
-import { showDone, showFound } from './parts/layout.js'
+import { showDone, showFound, need } from './parts/layout.js'
 import { Check, Fields } from './parts/fields.js'
-import { BASE } from './options.js'
 import { problemText } from './parts/texts.js'
-import { need } from './access/sign-in.js'
 
 /**
  * Asks for confirmation on a page that lists the consequences, before an action that cannot be

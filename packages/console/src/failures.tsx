@@ -1,6 +1,5 @@
 import type { Failure } from '@org/agent-messaging-core/host'
-import { newRoutes, type ConsoleDeps } from './context.js'
-import { BASE } from './options.js'
+import { newRoutes, type ConsoleDeps, BASE } from './context.js'
 import { messagePath, messagesPath, sessionsPath } from './messages/message-table.js'
 import { retryPath } from './messages/retry-failed.js'
 import { can, projectIn } from './parts/input.js'

@@ -1,5 +1,5 @@
 export type { Console, ConsoleOptions } from './console.js'
 export type { PortalLook } from '@org/agent-messaging-http-kit'
-export type { PortalOptions } from './options.js'
+export type { PortalOptions } from './context.js'
 export { createConsole } from './console.js'
 export { isConsolePath } from './path.js'

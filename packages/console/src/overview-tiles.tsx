@@ -2,10 +2,9 @@ import type { Agent, Instant, ProjectStats } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
 import { messagesPath } from './messages/message-table.js'
-import type { PageRequest } from './context.js'
+import { type PageRequest, BASE } from './context.js'
 import { Chart } from './parts/charts.js'
 import { type Counted, type Numbers, type Range, RANGES, upTo } from './parts/numbers.js'
-import { BASE } from './options.js'
 import { span } from './parts/parts.js'
 
 type Total = Numbers['total']
@@ -104,7 +103,7 @@ const isRange = (text: string | undefined): text is Range =>
   text !== undefined && Object.hasOwn(RANGES, text)
 
 /** Returns the period that the address names. */
-export function rangeIn(c: PageRequest): Range {
+export function rangeIn(c: PageRequest) {
   const asked = c.req.query('range')
   return isRange(asked) ? asked : '1h'
 }

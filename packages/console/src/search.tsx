@@ -9,7 +9,7 @@ import { idEndIn, isStorableText, isUuid } from '@org/agent-messaging-core/runti
 import { isPermitted, orUndefined } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
 import { agentNames, type AgentNames } from './agents.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { shownTo } from './parts/input.js'
 import { show, showFound } from './parts/layout.js'
@@ -20,12 +20,11 @@ import {
   messagesPath,
   searchOf,
 } from './messages/message-table.js'
-import { BASE } from './options.js'
 import { DeliveryLink } from './deliveries/delivery-table.js'
 import { Empty, lookedAt, TableSection } from './parts/table.js'
 import { WebhookName } from './parts/wording.js'
 
-const deliveryPath = (id: string): string => `${BASE}/deliveries/${id}`
+const deliveryPath = (id: string) => `${BASE}/deliveries/${id}`
 const MAX_MESSAGES = 25
 const MAX_WEBHOOKS = 100
 const MAX_AGENTS = 100
@@ -164,7 +163,7 @@ async function groupOf(
   { projectId, permissions, abort }: Key,
   title: string,
   filter: MessageFilter,
-): Promise<Group> {
+) {
   const search = { ...searchOf(projectId, filter), limit: MAX_MESSAGES, abort }
   const page = isPermitted(permissions, 'messages.search')
     ? await messages.search(search)
@@ -180,7 +179,7 @@ async function sessionsOf(
 ) {
   const isListed = isPermitted(permissions, 'agents.list')
   const each = new Map(found.map((one) => [sessionPath(one.agentId, one.sessionId), one]))
-  const sessions = [...each.values()].map(async ({ agentId, sessionId }): Promise<Session> => {
+  const sessions = [...each.values()].map(async ({ agentId, sessionId }) => {
     const { name } = await service.agents.get({ projectId, agent: agentId })
     return { agentId, sessionId, agentName: isListed ? name : agentId }
   })
@@ -200,8 +199,7 @@ async function agentsOfSession(
   return newest.flatMap((page) => page.data.map(({ agentId }) => agentId))
 }
 
-const has = (words: string, text: string): boolean =>
-  words.toLowerCase().includes(text.toLowerCase())
+const has = (words: string, text: string) => words.toLowerCase().includes(text.toLowerCase())
 
 /** Returns the page of the only result. */
 function onlyPath({ path, sessions, webhooks, deliveries, groups }: Results) {

@@ -7,7 +7,7 @@ import {
   type FakeSender,
 } from '@org/agent-messaging-testing'
 import { createConsole } from '../src/console.js'
-import type { PortalOptions } from '../src/options.js'
+import type { PortalOptions } from '../src/context.js'
 
 export const ORIGIN = 'http://127.0.0.1:3000'
 

@@ -4,11 +4,7 @@ import { shellWord } from './terminal.js'
 export const PACKAGE = '@org/agent-messaging-server'
 
 /** Returns the command that runs this program again in this directory. */
-export function ownCommand(
-  script: string,
-  hasLocalProgram: boolean,
-  node = process.execPath,
-): string {
+export function ownCommand(script: string, hasLocalProgram: boolean, node = process.execPath) {
   // `npm start` fetches a Node into its clone if the machine's Node is too old for `npx`.
   const ownNode = path.relative('', node)
   const isFetched = !path.isAbsolute(ownNode) && !/^(\.\.|node_modules)[/\\]/.test(ownNode)

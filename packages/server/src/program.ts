@@ -42,6 +42,36 @@ Examples:
   $ agent-messaging doctor
 `
 
+const COMMANDS = [
+  addServe,
+  addListen,
+  addStatus,
+  addFailures,
+  addUsage,
+  addCreate,
+  addProjects,
+  addKeys,
+  addPlatformKeys,
+  addPortalLinks,
+  addAuditLog,
+  addAgents,
+  addWebhooks,
+  addDeliveries,
+  addRecoveries,
+  addMessages,
+  addInputs,
+  addSessions,
+  addEvents,
+  addEventTypes,
+  addSend,
+  addVerify,
+  addErase,
+  addUpkeep,
+  addCopy,
+  addReseal,
+  addDoctor,
+]
+
 /** The command line. Help and usage errors go to `output`, by default stdout and stderr. */
 export function createProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('agent-messaging')
@@ -51,44 +81,18 @@ export function createProgram(output: OutputConfiguration = {}): Command {
     .configureOutput(output)
     .addHelpText('after', NOTES)
     .exitOverride() // otherwise commander ends the process, always with exit code 1
-  addServe(program)
-  addListen(program)
-  addStatus(program)
-  addFailures(program)
-  addUsage(program)
-  addCreate(program)
-  addProjects(program)
-  addKeys(program)
-  addPlatformKeys(program)
-  addPortalLinks(program)
-  addAuditLog(program)
-  addAgents(program)
-  addWebhooks(program)
-  addDeliveries(program)
-  addRecoveries(program)
-  addMessages(program)
-  addInputs(program)
-  addSessions(program)
-  addEvents(program)
-  addEventTypes(program)
-  addSend(program)
-  addVerify(program)
-  addErase(program)
-  addUpkeep(program)
-  addCopy(program)
-  addReseal(program)
-  addDoctor(program)
+  for (const add of COMMANDS) add(program)
   return program
 }
 
 /** 0 success, 1 failure, 2 invalid usage or settings. */
-export function exitCodeOf(error: unknown): 0 | 1 | 2 {
+export function exitCodeOf(error: unknown) {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   return error instanceof SetupError ? error.exitCode : 1
 }
 
 /** Runs a command with these words. Prints its error and sets the exit code of the process. */
-export async function runProgram(words: readonly string[]): Promise<void> {
+export async function runProgram(words: readonly string[]) {
   try {
     await createProgram().parseAsync(words, { from: 'user' })
   } catch (error) {

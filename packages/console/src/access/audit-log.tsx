@@ -3,15 +3,13 @@ import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { ACTOR_KINDS, AUDIT_ACTIONS, changeTexts } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
 import { z } from 'zod'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
 import { optional } from '../parts/filter.js'
 import { idIn, pageOf, projectIn } from '../parts/input.js'
-import { showFound } from '../parts/layout.js'
-import { BASE } from '../options.js'
+import { showFound, need } from '../parts/layout.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
-import { need } from './sign-in.js'
 import { projectNameOf } from './session.js'
 
 export const auditLogRoutes = (d: ConsoleDeps) =>
@@ -173,5 +171,5 @@ const PAGES: Readonly<Record<string, string>> = {
   'delivery.redelivered': 'deliveries',
 }
 
-const linkTo = (action: string, id: string): { href?: string } =>
+const linkTo = (action: string, id: string) =>
   action in PAGES ? { href: `${BASE}/${PAGES[action]}/${id}` } : {}

@@ -8,15 +8,13 @@ import {
 } from '@org/agent-messaging-core'
 import { errorIn, ROLE_NAMES, roleOf, ROLES, type Role } from '@org/agent-messaging-core/host'
 import { askPage } from '../confirm.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'
 import { can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { secretPage, showError, showFound } from '../parts/layout.js'
-import { BASE } from '../options.js'
+import { secretPage, showError, showFound, need } from '../parts/layout.js'
 import { Id, Status, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
-import { need } from './sign-in.js'
 
 export const keyRoutes = (d: ConsoleDeps) => {
   const own = (c: PageRequest): KeysOf => ({

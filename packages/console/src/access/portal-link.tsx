@@ -1,9 +1,8 @@
 import { errorIn } from '@org/agent-messaging-core/host'
 import type { PortalSession } from '@org/agent-messaging-core/storage'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { textIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
-import { BASE } from '../options.js'
 import { customerOf, firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
 import { projectNameOf, signedIn, type SignedIn } from './session.js'
@@ -53,7 +52,7 @@ type Sessions = {
   readonly operator: SignedIn | undefined
 }
 
-async function openSessions(c: PageRequest, d: ConsoleDeps): Promise<Sessions> {
+async function openSessions(c: PageRequest, d: ConsoleDeps) {
   const id = c.get('portalId')
   const portal =
     id === undefined ? undefined : await unlessOver(d.service.host.findOpenPortal({ portalId: id }))

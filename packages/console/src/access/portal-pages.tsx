@@ -1,6 +1,5 @@
 import type { PortalSession } from '@org/agent-messaging-core/storage'
-import type { PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { type PageRequest, BASE } from '../context.js'
 
 export const PORTAL = `${BASE}/portal`
 
@@ -13,13 +12,13 @@ const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly stri
 const NEVER = /^\/console\/(?:sessions\/[^/]+|people)\/erase$/
 
 /** Tells whether a portal session can open a page. A new page is closed until `PAGES` names it. */
-export const isPortalPath = (path: string, permissions: PortalSession['permissions']): boolean => {
+export const isPortalPath = (path: string, permissions: PortalSession['permissions']) => {
   const [page = ''] = path.slice(BASE.length + 1).split('/')
   return !NEVER.test(path) && permissions.some((one) => PAGES[one].includes(page))
 }
 
 /** Returns true if the request belongs to an open or ended portal session, or opens a session. */
-export const isPortalRequest = (c: PageRequest): boolean =>
+export const isPortalRequest = (c: PageRequest) =>
   c.get('portalId') !== undefined || c.req.path === PORTAL
 
 /** In a frame, the link replaces the page that contains the frame. */

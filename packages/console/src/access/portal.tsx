@@ -3,9 +3,8 @@ import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { PortalSession, Sealed } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import type { ConsoleDeps, Env, PageRequest } from '../context.js'
+import { type ConsoleDeps, type Env, type PageRequest, BASE } from '../context.js'
 import { show, showError, showProblem } from '../parts/layout.js'
-import { BASE } from '../options.js'
 import { isPortalPath, ReturnLink } from './portal-pages.js'
 import { projectNameOf } from './session.js'
 
@@ -13,7 +12,7 @@ const COOKIE = 'agent_messaging_portal'
 const PURPOSE = 'console/portal'
 
 /** Returns `to` if it is the path of a page that the session opens. */
-export function firstPage({ permissions }: PortalSession, to = ''): string {
+export function firstPage({ permissions }: PortalSession, to = '') {
   if (/^[\w/-]+$/.test(to) && to.startsWith(`${BASE}/`) && isPortalPath(to, permissions)) return to
   return permissions.includes('project:webhooks')
     ? `${BASE}/webhooks`
@@ -69,7 +68,7 @@ const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey
 })
 
 /** Ends the portal session of the request. Returns false if the request has none. */
-export async function leavePortal(c: PageRequest, d: ConsoleDeps): Promise<boolean> {
+export async function leavePortal(c: PageRequest, d: ConsoleDeps) {
   const id = c.get('portalId')
   if (id === undefined) return false
   forgetPortal(c, d)
@@ -104,12 +103,12 @@ export const overPage = (
 }
 
 /** Returns the id of the session in the cookie, if this service has sealed the cookie. */
-export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): string | undefined {
+export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>) {
   const sealed = Buffer.from(getCookie(c, COOKIE) ?? '', 'base64url').toString()
   return crypto.unseal(sealed as Sealed, PURPOSE)
 }
 
-export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSession): void {
+export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSession) {
   c.set('portalId', id)
   const sealed = d.crypto.seal(id, PURPOSE)
   setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {
@@ -118,7 +117,7 @@ export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSe
   })
 }
 
-export const forgetPortal = (c: Context, d: ConsoleDeps): void => {
+export const forgetPortal = (c: Context, d: ConsoleDeps) => {
   if (getCookie(c, COOKIE) !== undefined) deleteCookie(c, COOKIE, cookieOptions(c, d))
 }
 

@@ -4,8 +4,7 @@ import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import type { ConsoleDeps } from '../context.js'
-import { BASE } from '../options.js'
+import { type ConsoleDeps, BASE } from '../context.js'
 
 const NAME = 'agent_messaging_console'
 const PURPOSE = 'console/session'
@@ -33,7 +32,7 @@ export type Credential = { readonly key: string } | { readonly operatorKey: stri
  * service can read the cookie. Each request checks the credentials again, so a revoked key ends
  * its sessions.
  */
-export function beginSession(c: Context, d: Parts, credential: Credential): void {
+export function beginSession(c: Context, d: Parts, credential: Credential) {
   const id = Buffer.from(d.crypto.randomBytes(16)).toString('base64url')
   write(
     c,
@@ -43,20 +42,20 @@ export function beginSession(c: Context, d: Parts, credential: Credential): void
 }
 
 /** Adds the credential to the session, or starts one. The session ends at the same time. */
-export async function addToSession(c: Context, d: Parts, credential: Credential): Promise<void> {
+export async function addToSession(c: Context, d: Parts, credential: Credential) {
   const session = sessionIn(c, d)
   const isOver = session && (await orUndefined(d.service.host.isSignInOver(session)))
   if (session === undefined || isOver !== false) beginSession(c, d, credential)
   else write(c, d, withCredential(session, credential))
 }
 
-const withCredential = (session: Session, credential: Credential): Session =>
+const withCredential = (session: Session, credential: Credential) =>
   'key' in credential
     ? { ...session, keys: [...new Set([credential.key, ...session.keys])].slice(0, MAX_KEYS) }
     : { ...session, operatorKey: credential.operatorKey }
 
 /** Shows another project of this session. Returns false if no valid key opens the project. */
-export async function switchProject(c: Context, d: Parts, projectId: string): Promise<boolean> {
+export async function switchProject(c: Context, d: Parts, projectId: string) {
   const session = sessionIn(c, d)
   const found = (await keysIn(session, d.service)).find(
     ({ apiKey }) => apiKey.projectId === projectId,
@@ -81,14 +80,14 @@ async function keysIn(session: Session | undefined, { host }: MessagingService) 
  * Ends the session in this browser by deleting the cookie, and for copies of the cookie by a record
  * in the storage.
  */
-export async function endSession(c: Context, d: Parts): Promise<void> {
+export async function endSession(c: Context, d: Parts) {
   const session = sessionIn(c, d)
   forgetSession(c, d)
   if (session) await d.service.host.endSignIn(session)
 }
 
 /** Deletes the cookie of this browser only. */
-export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>): void => {
+export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>) => {
   deleteCookie(c, NAME, cookieOptions(c, publicUrl()))
 }
 
@@ -110,23 +109,21 @@ export async function signedIn(c: Context, d: Parts): Promise<SignedIn> {
 }
 
 /** Returns the name of a project, or its id if the storage is unavailable. */
-export const projectNameOf = async (
-  { service }: Pick<Parts, 'service'>,
-  projectId: string,
-): Promise<string> => (await orUndefined(service.projects.get({ projectId })))?.name ?? projectId
+export const projectNameOf = async ({ service }: Pick<Parts, 'service'>, projectId: string) =>
+  (await orUndefined(service.projects.get({ projectId })))?.name ?? projectId
 
 export const isOperatorKey = (
   { crypto, operatorKey }: Pick<Parts, 'crypto' | 'operatorKey'>,
   text: string | undefined,
-): boolean => !!operatorKey && text !== undefined && crypto.equal(text, operatorKey)
+) => !!operatorKey && text !== undefined && crypto.equal(text, operatorKey)
 
-function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>): Session | undefined {
+function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>) {
   const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
   const text = crypto.unseal(sealed as Sealed, PURPOSE)
   return text === undefined ? undefined : contents.safeParse(JSON.parse(text)).data
 }
 
-function write(c: Context, { service, crypto, publicUrl }: Parts, session: Session): void {
+function write(c: Context, { service, crypto, publicUrl }: Parts, session: Session) {
   const sealed = crypto.seal(JSON.stringify(session), PURPOSE)
   setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
     ...cookieOptions(c, publicUrl()),

@@ -1,6 +1,6 @@
+import { BASE } from '../path.js'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
-import { BASE } from '../options.js'
 
 /** One-time links for the person who sees this process's output. They end with the process. */
 export type SignInLinks = {

@@ -1,11 +1,10 @@
 import type { ApiKey } from '@org/agent-messaging-core'
-import { errorIn, orUndefined, permissionsFor, type CallName } from '@org/agent-messaging-core/host'
+import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
-import { can, textIn } from '../parts/input.js'
+import { textIn } from '../parts/input.js'
 import { show, showError, showProblem } from '../parts/layout.js'
-import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { type ConsoleDeps, type Env, newRoutes, type PageRequest, BASE } from '../context.js'
 import { forgetPortal, leavePortal, overPage } from './portal.js'
 import { Problem } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
@@ -139,20 +138,6 @@ export const requireShownProject: MiddlewareHandler<Env> = async (c, next) => {
 /** Accepts requests of the operator. For others, the pages do not exist. */
 export const needOperator: MiddlewareHandler<Env> = (c, next) =>
   c.get('isOperator') ? next() : Promise.resolve(showProblem(c, 404, 'Page not found'))
-
-/** Accepts requests of sessions that can make this call, as the API does. */
-export const need =
-  (call: CallName): MiddlewareHandler<Env> =>
-  (c, next) =>
-    can(c, call)
-      ? next()
-      : showProblem(
-          c,
-          403,
-          c.get('portal')
-            ? 'You can only read here'
-            : `Your API key lacks the permission ${permissionsFor(call).join(' or ')}`,
-        )
 
 type SignInPage = {
   readonly to?: unknown

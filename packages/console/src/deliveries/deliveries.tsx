@@ -14,12 +14,10 @@ import {
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
 import { byActor, can, deliveryRef, pageOf, projectIn, shownTo } from '../parts/input.js'
-import { goTo, show, showFound } from '../parts/layout.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { goTo, show, showFound, need } from '../parts/layout.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { Empty, listPage } from '../parts/table.js'
 import { sessionsPath } from '../messages/message-table.js'
-import { need } from '../access/sign-in.js'
 import { useView, zoneOf } from '../parts/zone.js'
 
 const MAX_WEBHOOKS = 100

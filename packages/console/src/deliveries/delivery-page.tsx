@@ -1,9 +1,9 @@
+import { BASE } from '../context.js'
 import type { DeliveryDetail, DeliveryStory, Webhook } from '@org/agent-messaging-core'
 import { deliveryStatusOf } from '@org/agent-messaging-core/host'
 import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { JsonView } from '../parts/json-view.js'
-import { BASE } from '../options.js'
 import { DeliveryLink, NextAttempt } from './delivery-table.js'
 import { can } from '../parts/input.js'
 import { SessionLink } from '../messages/conversation.js'
@@ -135,7 +135,7 @@ const schema = z.object({
   }),
 })
 
-function causeIn(body: string): z.output<typeof schema>['data'] {
+function causeIn(body: string) {
   try {
     return schema.safeParse(JSON.parse(body)).data?.data ?? {}
   } catch {
@@ -229,7 +229,7 @@ const isLeftOut = (name: string, value: string) =>
  * signature, no custom header, and no part of the URL that can contain a password. Undefined if
  * the parts of the request are not stored.
  */
-export function curlOf({ url, requestHeaders }: DeliveryAttempt, body: string): string | undefined {
+export function curlOf({ url, requestHeaders }: DeliveryAttempt, body: string) {
   if (url === undefined || requestHeaders === undefined) return undefined
   const headers = Object.entries(requestHeaders)
     .filter(([name, value]) => !isLeftOut(name, value))

@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type {
   DeliveryDetail,
   Instant,
@@ -8,7 +9,6 @@ import type {
 } from '@org/agent-messaging-core'
 import { unless, circuitAt } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
-import { BASE } from '../options.js'
 import { Id, Status, Time } from '../parts/parts.js'
 import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'
 import type { Columns } from '../parts/table.js'
@@ -81,7 +81,7 @@ export function NextAttempt({ at, webhook }: NextAttemptProps) {
 }
 
 /** True if the webhook keeps its deliveries: disabled, paused, or the circuit is not closed. */
-export const holdsDeliveries = ({ status, isPaused, health }: Webhook, now: Instant): boolean =>
+export const holdsDeliveries = ({ status, isPaused, health }: Webhook, now: Instant) =>
   status.kind === 'disabled' || isPaused || circuitAt(health, now) !== 'closed'
 
 /** Lists the pending deliveries of the webhooks that keep theirs, newest first. */

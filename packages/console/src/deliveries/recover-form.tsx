@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type { Recovery, Webhook } from '@org/agent-messaging-core'
 import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
 import {
@@ -16,7 +17,6 @@ import { messagesPath } from '../messages/message-table.js'
 import { Fields, PostForm } from '../parts/fields.js'
 import { can } from '../parts/input.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
-import { BASE } from '../options.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
 import { healthOf, webhookLabel, WebhookName } from '../parts/wording.js'
 import { localTime, useView } from '../parts/zone.js'

@@ -4,8 +4,8 @@ import type { MiddlewareHandler } from 'hono'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, can, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
-import { goTo, show, showDone, showError, showFound, showProblem } from '../parts/layout.js'
-import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
+import { goTo, show, showDone, showError, showFound, showProblem, need } from '../parts/layout.js'
+import { type ConsoleDeps, type Env, newRoutes, type PageRequest, BASE } from '../context.js'
 import {
   RecoverForm,
   Recoveries,
@@ -14,8 +14,6 @@ import {
   ReplayForm,
   webhooksIn,
 } from './recover-form.js'
-import { need } from '../access/sign-in.js'
-import { BASE } from '../options.js'
 import { zoneOf } from '../parts/zone.js'
 
 const MAX_WEBHOOKS = 100
@@ -96,7 +94,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 }
 
 /** Retries of messages are recoveries too. A customer without messages sees none of them. */
-const isHidden = (c: PageRequest, { filter }: Recovery): boolean =>
+const isHidden = (c: PageRequest, { filter }: Recovery) =>
   filter.agentId !== undefined && c.get('portal') !== undefined && !can(c, 'messages.list')
 
 function recoverPage(c: PageRequest, { service }: ConsoleDeps) {

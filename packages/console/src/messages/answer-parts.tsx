@@ -14,7 +14,7 @@ export const partsOf = ({ state, parts }: Message): readonly Part[] | undefined 
     ? (parts?.parts ?? [{ type: 'text', text: state.response }])
     : undefined
 
-export const hasParts = ({ state }: Message): boolean =>
+export const hasParts = ({ state }: Message) =>
   state.kind === 'responded' && state.hasParts === true
 
 /** Reads the parts that the message has, and that its list does not have. */
@@ -122,13 +122,13 @@ const Folded = ({ id, title, children }: FoldedProps) => (
 )
 
 /** The indentation of deep JSON can be many times as long as the JSON. */
-function jsonOf(value: unknown): string {
+function jsonOf(value: unknown) {
   const [text, indented] = [JSON.stringify(value), JSON.stringify(value, null, 2)]
   return visible(indented.length > 4 * text.length + 1_024 ? text : indented)
 }
 
 /** Shows the marks that change the order of characters. They could hide the end of a file name. */
-const visible = (text: string): string =>
+const visible = (text: string) =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`)
 
 type SourceProps = {

@@ -2,12 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MessagingError, type Agent, type Message, type Page } from '@org/agent-messaging-core'
 import type { Part } from '@org/agent-messaging-core/runtime'
 import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core/storage'
-import type { ConsoleDeps, PageRequest } from '../context.js'
+import { type ConsoleDeps, type PageRequest, BASE } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
 import { show, showFound } from '../parts/layout.js'
 import { safeHtml } from '../parts/markdown.js'
-import { BASE } from '../options.js'
 import {
   CopyButton,
   Facts,
@@ -35,7 +34,7 @@ const SHOWN_PARTS = 100
 /** The session is part of the query. Browsers and proxies change paths with `..` or a slash. */
 const withSession = (path: string, sessionId: string) =>
   `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
-export const sessionPath = (agent: string, sessionId: string): string =>
+export const sessionPath = (agent: string, sessionId: string) =>
   withSession(`${BASE}/sessions/${agent}`, sessionId)
 type SessionProps = { readonly agent: string; readonly sessionId: string }
 export const SessionLink = ({ agent, sessionId }: SessionProps) => (
@@ -43,7 +42,7 @@ export const SessionLink = ({ agent, sessionId }: SessionProps) => (
     <bdi>{sessionId}</bdi>
   </a>
 )
-export const erasePath = (agent: string, sessionId: string): string =>
+export const erasePath = (agent: string, sessionId: string) =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** Shows a conversation, newest message last, with a form for the next message. */
@@ -109,7 +108,7 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
 }
 
 /** Formats one text after the other, so that the process does other work between them. */
-async function formattedAnswers(messages: readonly Message[]): Promise<Map<string, string>> {
+async function formattedAnswers(messages: readonly Message[]) {
   const formatted = new Map<string, string>()
   for (const part of messages.flatMap((one) => partsOf(one)?.slice(-SHOWN_PARTS) ?? [])) {
     if (part.type !== 'text') continue
@@ -189,7 +188,7 @@ type TurnProps = {
  * The version of a message on a page. Another version looks different. A second question has the
  * same state and possibly the same attempt as the first one.
  */
-export const versionOf = ({ state, attempt, inputs = [] }: Message): string =>
+export const versionOf = ({ state, attempt, inputs = [] }: Message) =>
   `${state.kind}.${attempt}${inputs.length === 0 ? '' : `.${inputs.length}`}`
 
 /** Shows one message with its answer, principal and metadata. */
@@ -272,7 +271,7 @@ const Whole = ({ id, texts }: WholeProps) =>
     </p>
   )
 
-const textOf = (part: Part): string => (part.type === 'text' ? part.text : JSON.stringify(part))
+const textOf = (part: Part) => (part.type === 'text' ? part.text : JSON.stringify(part))
 
 export function MessageActions({
   agent,

@@ -6,8 +6,7 @@ import { Turn, versionOf } from './conversation.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
-import { showFound } from '../parts/layout.js'
-import { need } from '../access/sign-in.js'
+import { showFound, need } from '../parts/layout.js'
 import { ViewContext, viewOf } from '../parts/zone.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -52,7 +51,7 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
 }
 
 /** Reads the versions that the page shows: `id:version`, or `id:version~length`, with commas. */
-const knownIn = (text = ''): ReadonlyMap<string, string> =>
+const knownIn = (text = '') =>
   new Map(
     text.split(',').map((one) => {
       const [id = '', version = ''] = one.split(/[:~]/)
@@ -68,7 +67,7 @@ function bytesOf(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let isEnded = false
-  const end = (): void => {
+  const end = () => {
     if (!isEnded) onEnd()
     isEnded = true
   }
@@ -165,7 +164,7 @@ class LiveSession {
     }
   }
 
-  #isOver(): boolean {
+  #isOver() {
     return performance.now() - this.#startedAt >= LIFETIME_MS
   }
 
@@ -183,7 +182,7 @@ class LiveSession {
     return { message, version }
   }
 
-  async #follow(running: Message | undefined): Promise<void> {
+  async #follow(running: Message | undefined) {
     if (running === undefined || this.#answer !== undefined) return
     const { service, projectId, agent } = this.#options
     const opening = service.messages.stream({ projectId, agent, messageId: running.id })
@@ -198,7 +197,7 @@ class LiveSession {
     this.#begin()
   }
 
-  #begin(): void {
+  #begin() {
     this.#text = ''
     this.#end = 0
     this.#length = 0
@@ -272,7 +271,7 @@ class LiveSession {
     return message && { message, partial, version: `${versionOf(message)}~${this.#length}` }
   }
 
-  async #leave(): Promise<void> {
+  async #leave() {
     const answer = this.#answer
     this.#answer = undefined
     this.#running = undefined

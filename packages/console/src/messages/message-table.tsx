@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type { FoundMessage, Message } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import {
@@ -7,7 +8,6 @@ import {
 } from '@org/agent-messaging-core/host'
 import { AgentLink, type AgentNames } from '../agents.js'
 import { SessionLink } from './conversation.js'
-import { BASE } from '../options.js'
 import { Id, Post, Status } from '../parts/parts.js'
 import type { Columns } from '../parts/table.js'
 import { ErrorText, messageLabel, shortened } from '../parts/wording.js'
@@ -18,7 +18,7 @@ import type { Form } from '../parts/input.js'
 /** UTF-16 units. The page of the message has the whole text. */
 const SHOWN_TEXT = 200
 
-export const messagePath = (id: string): string => `${BASE}/messages/${id}`
+export const messagePath = (id: string) => `${BASE}/messages/${id}`
 
 /** Messages of any agent: each with its state, its session, and its answer or error. */
 export const messageColumns = (names: AgentNames): Columns<FoundMessage> => ({
@@ -133,13 +133,12 @@ export const searchOf = (
 export const PEOPLE = `${BASE}/people`
 
 /** The id is part of the query. Browsers and proxies change paths with `..` or a slash. */
-export const personPath = (id: string): string =>
-  `${PEOPLE}?${new URLSearchParams({ id }).toString()}`
+export const personPath = (id: string) => `${PEOPLE}?${new URLSearchParams({ id }).toString()}`
 
 export const CONVERSATIONS = `${BASE}/conversations`
 
 /** Returns the address of the list of the messages that match. */
-export function messagesPath(filter: MessageFilter): string {
+export function messagesPath(filter: MessageFilter) {
   const query = new URLSearchParams(fieldsOf(filter)).toString()
   return query === '' ? CONVERSATIONS : `${CONVERSATIONS}?${query}`
 }
@@ -147,5 +146,5 @@ export function messagesPath(filter: MessageFilter): string {
 export const SESSIONS = `${CONVERSATIONS}/sessions`
 
 /** Returns the address of the sessions of an agent, or of the one with the newest message. */
-export const sessionsPath = (agent?: string): string =>
+export const sessionsPath = (agent?: string) =>
   agent === undefined ? SESSIONS : `${SESSIONS}?agent=${agent}`

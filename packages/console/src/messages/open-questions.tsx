@@ -1,9 +1,8 @@
 import { orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, type Env, BASE } from '../context.js'
 import type { Count } from '../parts/parts.js'
 import { can, projectIn } from '../parts/input.js'
-import { BASE } from '../options.js'
 import { isPortalPath } from '../access/portal-pages.js'
 
 /** One read of a store returns this many. */

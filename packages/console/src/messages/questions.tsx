@@ -1,6 +1,6 @@
+import { BASE } from '../context.js'
 import type { Message } from '@org/agent-messaging-core'
 import { openInput } from '@org/agent-messaging-core/storage'
-import { BASE } from '../options.js'
 import { Facts, Time } from '../parts/parts.js'
 import { can } from '../parts/input.js'
 import { useView } from '../parts/zone.js'
@@ -41,7 +41,7 @@ export const Questions = ({ message }: { readonly message: Message }) => (
   </>
 )
 
-export const answerText = ({ value }: NonNullable<Input['answer']>): string =>
+export const answerText = ({ value }: NonNullable<Input['answer']>) =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
 /** Tells why a question got no answer. */
@@ -53,5 +53,5 @@ function endOf({ state }: Message) {
   return code === 'INPUT_EXPIRED' ? 'none: expired' : 'none'
 }
 
-export const nameOf = (principal: Message['executionPrincipal']): string =>
+export const nameOf = (principal: Message['executionPrincipal']) =>
   principal.type === 'service' ? 'the service' : principal.endUserId

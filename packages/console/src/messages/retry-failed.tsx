@@ -1,12 +1,10 @@
 import { retrySettings } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
-import { need } from '../access/sign-in.js'
-import { type ConsoleDeps, newRoutes } from '../context.js'
-import { BASE } from '../options.js'
+import { type ConsoleDeps, newRoutes, BASE } from '../context.js'
 import { Fields, TIME_RANGE } from '../parts/fields.js'
 import { fieldsOf, instantOf, optional } from '../parts/filter.js'
 import { agentRef, byActor, can, type Form } from '../parts/input.js'
-import { goTo, show, showFound, showProblem } from '../parts/layout.js'
+import { goTo, show, showFound, showProblem, need } from '../parts/layout.js'
 import { countText } from '../parts/parts.js'
 import { zoneOf } from '../parts/zone.js'
 import { messagesPath } from './message-table.js'
@@ -25,7 +23,7 @@ const filterIn = (fields: Form, zone: string) =>
 type RetryFilter = Partial<ReturnType<typeof filterIn>>
 
 /** Returns the address of the page that retries an agent's failed messages. */
-export const retryPath = (agent: string, filter: RetryFilter = {}): string =>
+export const retryPath = (agent: string, filter: RetryFilter = {}) =>
   `${BASE}/agents/${agent}/retry?${new URLSearchParams(fieldsOf(filter)).toString()}`
 
 /** Retries the failed messages of an agent. The page of the recovery shows the progress. */

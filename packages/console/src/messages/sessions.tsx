@@ -4,9 +4,8 @@ import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { agentField, agentNames, type AgentNames, canListAgents, withKnownName } from '../agents.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
-import { showFound } from '../parts/layout.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { showFound, need } from '../parts/layout.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { Problem, Status } from '../parts/parts.js'
 import { Empty, listPage } from '../parts/table.js'
 import { problemText } from '../parts/texts.js'
@@ -23,7 +22,6 @@ import {
 } from './message-table.js'
 import { retryPath } from './retry-failed.js'
 import { zoneOf } from '../parts/zone.js'
-import { need } from '../access/sign-in.js'
 
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySee = need('messages.list')

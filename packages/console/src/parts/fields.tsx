@@ -230,12 +230,12 @@ const mapped = <T,>(settings: Settings, map: (setting: Setting, name: string) =>
       .map(([name, setting]) => [name, map(setting, name)]),
   )
 
-export const textsIn = (settings: Settings, form: Form): Texts =>
+export const textsIn = (settings: Settings, form: Form) =>
   mapped(settings, (_, name) => textIn(form, name).trim())
-export const textsOf = (settings: Settings, values: Form): Texts =>
+export const textsOf = (settings: Settings, values: Form) =>
   mapped(settings, (setting, name) => textOf(setting, values[name]))
 /** The service refuses a text of another type. */
-export const settingsIn = (settings: Settings, texts: Texts): Form =>
+export const settingsIn = (settings: Settings, texts: Texts) =>
   mapped(settings, (setting, name) => valueIn(setting, texts[name]))
 
 /** The text of a list without items. */
@@ -253,7 +253,7 @@ function valueIn({ type, default: initial }: Setting, text = ''): unknown {
   return type === 'string' ? text : Number(text)
 }
 
-export const titleOf = ({ label = '', unit }: Setting): string =>
+export const titleOf = ({ label = '', unit }: Setting) =>
   `${label.charAt(0).toUpperCase()}${label.slice(1)}${unit ? ` in ${unit}` : ''}`
 
 /** The second of two choices is a checkbox. More choices are a selection. */

@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type { Webhook } from '@org/agent-messaging-core'
 import { given, isUuid } from '@org/agent-messaging-core/runtime'
 import { eventNameRule, LOGGED_EVENTS, recoverySettings } from '@org/agent-messaging-core/host'
@@ -5,7 +6,6 @@ import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
 import { instantIn } from './zone.js'
 import { type Field, TIME_RANGE } from './fields.js'
-import { BASE } from '../options.js'
 import { webhookLabel } from './wording.js'
 import type { Form } from './input.js'
 
@@ -85,12 +85,11 @@ export const fieldsOf = ({ from, to, ...others }: Fields): Readonly<Record<strin
   })
 
 /** Returns the address of the list of the deliveries that match. */
-export const deliveriesPath = (filter: Partial<ListFilter>): string =>
+export const deliveriesPath = (filter: Partial<ListFilter>) =>
   `${BASE}/deliveries?${queryOf(filter)}`
 
 /** Returns the address of the page that sends the matches again. */
-export const recoverPath = (filter: Partial<ListFilter>): string =>
-  `${BASE}/recover?${queryOf(filter)}`
+export const recoverPath = (filter: Partial<ListFilter>) => `${BASE}/recover?${queryOf(filter)}`
 
 const queryOf = (filter: Partial<ListFilter>) => new URLSearchParams(fieldsOf(filter)).toString()
 

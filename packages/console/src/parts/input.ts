@@ -1,6 +1,5 @@
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { isAgentName, isPermitted, isRead, type CallName } from '@org/agent-messaging-core/host'
-import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import type { PageRequest } from '../context.js'
 
@@ -14,13 +13,13 @@ const UNUSED_ID = '00000000-0000-0000-0000-000000000000'
 export type Form = Readonly<Record<string, unknown>>
 
 /** Returns a field as text with plain line ends. An absent field or a file gives an empty text. */
-export function textIn(form: Form, name: string): string {
+export function textIn(form: Form, name: string) {
   const value = form[name]
   return typeof value === 'string' ? value.replaceAll('\r\n', '\n') : ''
 }
 
 /** Returns the page that the address names. An illegal cursor gives the first page. */
-export function pageOf(c: PageRequest): PageOf {
+export function pageOf(c: PageRequest) {
   const cursor = c.req.query('cursor')
   return {
     limit: c.env.sheet ? SHEET_LENGTH : PAGE_LENGTH,
@@ -28,21 +27,21 @@ export function pageOf(c: PageRequest): PageOf {
   }
 }
 
-export const idIn = (segment = ''): string => (isUuid(segment) ? segment.toLowerCase() : UNUSED_ID)
+export const idIn = (segment = '') => (isUuid(segment) ? segment.toLowerCase() : UNUSED_ID)
 
 /** Returns an agent's name or id. */
-export const agentIn = (segment = ''): string => (isAgentName(segment) ? segment : idIn(segment))
+export const agentIn = (segment = '') => (isAgentName(segment) ? segment : idIn(segment))
 
 /**
  * Returns the session that the address names. An illegal name gives an empty one: no row has that.
  */
-export function sessionIn(c: Context): string {
+export function sessionIn(c: Context) {
   const sessionId = c.req.query('session') ?? ''
   return isStorableText(sessionId) ? sessionId : ''
 }
 
 /** Returns the project that the session shows. */
-export const projectIn = (c: PageRequest): string => c.get('apiKey').projectId
+export const projectIn = (c: PageRequest) => c.get('apiKey').projectId
 
 /** The project that the session shows. A customer sees no deliveries of hooks. */
 export const shownTo = (c: PageRequest) => ({
@@ -51,7 +50,7 @@ export const shownTo = (c: PageRequest) => ({
 })
 
 /** Tells whether the session has a permission for this call. */
-export const can = (c: PageRequest, call: CallName): boolean =>
+export const can = (c: PageRequest, call: CallName) =>
   isPermitted(c.get('apiKey').permissions, call) && (isRead(call) || !c.get('portal')?.isReadOnly)
 
 /** Returns the agent that the path names as `:agent`. */

@@ -10,7 +10,7 @@ const TOKEN =
   /("(?:[^"\\]|\\.)*")(?=\s*:)|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g
 
 /** Splits indented JSON into tokens. Their texts together are the JSON. */
-export function tokensOf(json: string): Token[] {
+export function tokensOf(json: string) {
   const tokens: Token[] = []
   let end = 0
   for (const { index, 0: text, 1: key, 2: string, 3: number } of json.matchAll(TOKEN)) {
@@ -35,7 +35,7 @@ const PART = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
  * Indents JSON for reading. Keeps each number as it is written, and each of several equal keys.
  * Undefined if the text is not JSON.
  */
-export function indentedJson(text: string): string | undefined {
+export function indentedJson(text: string) {
   if (!isJson(text)) return undefined
   let depth = 0
   let indented = ''

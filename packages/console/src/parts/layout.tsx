@@ -1,15 +1,15 @@
 import type { ServiceError } from '@org/agent-messaging-core'
-import { errorIn, type CallName } from '@org/agent-messaging-core/host'
+import { errorIn, permissionsFor, type CallName } from '@org/agent-messaging-core/host'
+import type { MiddlewareHandler } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
-import type { Env, PageRequest } from '../context.js'
+import { type Env, type PageRequest, BASE } from '../context.js'
 import { can } from './input.js'
 import { CopyButton, type Count, Unfold } from './parts.js'
 import { QuestionCount } from '../messages/open-questions.js'
-import { BASE } from '../options.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from '../access/portal-pages.js'
 import { ViewContext, viewOf } from './zone.js'
 
@@ -59,7 +59,7 @@ export async function show(
   c: PageRequest,
   { title, section, problem, status = problem === undefined ? 200 : 400 }: Page,
   children: Child,
-): Promise<Response> {
+) {
   const theme = getCookie(c, 'agent_messaging_theme')
   const view = viewOf(c)
   const style = isPortalRequest(c) ? c.get('look').styleUrl : undefined
@@ -106,11 +106,7 @@ export async function show(
 const nameOf = (c: PageRequest) =>
   (isPortalRequest(c) ? c.get('look').name : undefined) ?? 'Agent Messaging'
 
-export const showProblem = (
-  c: PageRequest,
-  status: NonNullable<Page['status']>,
-  text: string,
-): Promise<Response> =>
+export const showProblem = (c: PageRequest, status: NonNullable<Page['status']>, text: string) =>
   show(
     c,
     { title: text, status },
@@ -122,8 +118,22 @@ export const showProblem = (
     </div>,
   )
 
+/** Accepts requests of sessions that can make this call, as the API does. */
+export const need =
+  (call: CallName): MiddlewareHandler<Env> =>
+  (c, next) =>
+    can(c, call)
+      ? next()
+      : showProblem(
+          c,
+          403,
+          c.get('portal')
+            ? 'You can only read here'
+            : `Your API key lacks the permission ${permissionsFor(call).join(' or ')}`,
+        )
+
 /** Shows the error of a use case as a page. */
-export const showError = (c: PageRequest, error: ServiceError): Promise<Response> =>
+export const showError = (c: PageRequest, error: ServiceError) =>
   showProblem(c, problemStatus(error), problemText(error))
 
 /** Shows what a use case has found, or its error. */
@@ -131,7 +141,7 @@ export async function showFound<T>(
   c: PageRequest,
   found: Promise<T>,
   page: (value: T) => Response | Promise<Response>,
-): Promise<Response> {
+) {
   return found.then(page, (thrown) => showError(c, errorIn(thrown)))
 }
 
@@ -144,7 +154,7 @@ export async function showDone(
   done: Promise<unknown>,
   path: string | (() => Promise<string>),
   refused: (error: ServiceError) => Promise<Response> | false = () => false,
-): Promise<Response> {
+) {
   return done.then(
     async () => goTo(c, typeof path === 'string' ? path : await path()),
     (thrown) => {
@@ -155,7 +165,7 @@ export async function showDone(
 }
 
 /** Redirects to a page of the console. */
-export const goTo = (c: PageRequest, path: string): Response => c.redirect(BASE + path, 303)
+export const goTo = (c: PageRequest, path: string) => c.redirect(BASE + path, 303)
 
 type Secret = Page & {
   /** The page behind this one. A reload shows it. */
@@ -170,7 +180,7 @@ export const secretPage = (
   { path, secret, what, ...page }: Secret,
   explanation: Child,
   actions: Child,
-): Promise<Response> =>
+) =>
   show(
     c,
     page,

@@ -59,7 +59,7 @@ const filter = {
  * Renders Markdown as safe HTML: no images, no scripts, no styles, and links of three kinds. A text
  * with too many marks keeps its lines, and nothing else.
  */
-export const safeHtml = (text: string): string =>
+export const safeHtml = (text: string) =>
   isHeavier(text, MAX_WEIGHT)
     ? `<pre tabindex="0">${escapeHtml(text)}</pre>\n`
     : xss(markdown.render(text), filter)

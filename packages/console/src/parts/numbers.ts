@@ -137,7 +137,7 @@ const LONGEST_MS = 1_800_000
 const slowest = (timeOf: (row: AllCounts) => number | null) => (row: AllCounts) =>
   row.answered === 0 ? 0 : (timeOf(row) ?? LONGEST_MS + 1)
 /** Writes the end of a bucket of response times. */
-export const upTo = (ms: number | null): string =>
+export const upTo = (ms: number | null) =>
   ms === null || ms > LONGEST_MS ? 'over 30 min' : `up to ${formatDuration(ms)}`
 
 const percent = (part: number, rest: number) =>

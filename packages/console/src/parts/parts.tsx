@@ -1,9 +1,9 @@
+import { BASE } from '../context.js'
 import type { Instant, MessagingService } from '@org/agent-messaging-core'
 import type { CallName } from '@org/agent-messaging-core/host'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
-import { BASE } from '../options.js'
 import { can } from './input.js'
 import { localTime, useView } from './zone.js'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
@@ -23,22 +23,22 @@ const UNITS = [
 ] as const
 
 /** Returns a time span such as `3 min` or `2 h`. */
-export function span(ms: number): string {
+export function span(ms: number) {
   const [unit, length] = UNITS.find(([, least]) => ms >= least) ?? ['s', 1_000]
   return `${Math.floor(ms / length)} ${unit}`
 }
 
-export const relative = (at: Instant, now: Instant): string => {
+export const relative = (at: Instant, now: Instant) => {
   if (Math.abs(now - at) < 1_000) return 'now'
   return at <= now ? `${span(now - at)} ago` : `in ${span(at - now)}`
 }
 
 /** Returns a duration such as `85 ms`, `20.0 s` or `3 min`. */
-export const formatDuration = (ms: number): string =>
+export const formatDuration = (ms: number) =>
   ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 
 /** Returns the time since an instant, such as `for 3 min`. */
-export const durationSince = (since: Instant, now: Instant): string =>
+export const durationSince = (since: Instant, now: Instant) =>
   now - since < 1_000 ? 'just now' : `for ${span(now - since)}`
 
 type TimeProps = {
@@ -204,8 +204,8 @@ export async function countMatching(service: MessagingService, filter: DeliveryF
   return { count, isAll: false } satisfies Count
 }
 
-export const formatCount = (count: number): string => count.toLocaleString('en')
+export const formatCount = (count: number) => count.toLocaleString('en')
 
 /** Returns a count with its unit, such as `1 delivery` or `more than 10,000 deliveries`. */
-export const countText = ({ count, isAll }: Count, one: string, many: string): string =>
+export const countText = ({ count, isAll }: Count, one: string, many: string) =>
   `${isAll ? '' : 'more than '}${formatCount(count)} ${count === 1 ? one : many}`

@@ -16,11 +16,7 @@ export type Sheet = {
 type ListOf<Row> = { readonly page: Page<Row>; readonly columns: Columns<Row> }
 
 /** Answers with nothing, and fills the sheet with the columns that have a text. */
-export async function fillSheet<Row>(
-  c: PageRequest,
-  sheet: Sheet,
-  { page, columns }: ListOf<Row>,
-): Promise<Response> {
+export async function fillSheet<Row>(c: PageRequest, sheet: Sheet, { page, columns }: ListOf<Row>) {
   const view = viewOf(c)
   const textOf = async (content: Child) => {
     const shown: { toString(): unknown } = (
@@ -66,7 +62,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the text of HTML that escapes its attributes. A time or an id is whole. */
-function plainText(html: string): string {
+function plainText(html: string) {
   const text = html
     .replaceAll(/<(button|form|svg)\b.*?<\/\1>/gs, '')
     .replaceAll(/<(time|data) (?:datetime|value)="([^"]*)".*?<\/\1>/gs, '$2')

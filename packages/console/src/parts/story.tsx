@@ -1,5 +1,5 @@
+import { BASE } from '../context.js'
 import type { Story, StoryCause, StoryPart } from '@org/agent-messaging-core/host'
-import { BASE } from '../options.js'
 import { Id, Time } from './parts.js'
 import { shortTime, useView } from './zone.js'
 

@@ -150,7 +150,7 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
   }
 
 /** Answers with a page that has a list, between its filter and its form. */
-export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<Response> {
+export function listPage<Row>(c: PageRequest, options: ListPage<Row>) {
   const { title, heading = title, label = title, every = false } = options
   const { action, before, tabs, aside, after } = options
   if (c.env.sheet) return fillSheet(c, c.env.sheet, options)
@@ -291,13 +291,13 @@ export const refreshed = (id: string, everyMs: number, path: string) => ({
 })
 
 /** Returns the path and the query of the request, without a notice. */
-export const pathOf = (c: PageRequest): string => {
+export const pathOf = (c: PageRequest) => {
   const { pathname, search } = urlOf(c)
   return pathname + search
 }
 
 /** Returns the address of the request, without a notice. */
-function urlOf(c: PageRequest): URL {
+function urlOf(c: PageRequest) {
   const url = new URL(c.req.url)
   url.searchParams.delete('notice')
   return url

@@ -26,7 +26,7 @@ const texts: Partial<ByKind<ServiceError, string>> = {
 }
 
 /** Describes an error to a reader. */
-export const problemText = (error: ServiceError): string => entryFor(texts, error) ?? textOf(error)
+export const problemText = (error: ServiceError) => entryFor(texts, error) ?? textOf(error)
 
 /** Returns 404 for a missing row, 503 if the storage is unavailable, and 400 otherwise. */
 export function problemStatus({ kind }: ServiceError): 400 | 404 | 503 {
@@ -65,5 +65,5 @@ const notices: Readonly<Record<string, string>> = {
 }
 
 /** Returns the text for an action's name in the address. Unknown names give no text. */
-export const noticeText = (name: string | undefined): string | undefined =>
+export const noticeText = (name: string | undefined) =>
   name !== undefined && Object.hasOwn(notices, name) ? notices[name] : undefined

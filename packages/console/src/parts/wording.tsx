@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type { Instant, Webhook } from '@org/agent-messaging-core'
 import type { Outcome, RunError } from '@org/agent-messaging-core/runtime'
 import {
@@ -8,7 +9,6 @@ import {
 } from '@org/agent-messaging-core/host'
 import type { AgentState, DeliveryState, MessageStateKind } from '@org/agent-messaging-core/storage'
 import { type Label, relative, span, type Tone } from './parts.js'
-import { BASE } from '../options.js'
 import { useView } from './zone.js'
 
 /** Describes the health of a webhook, and its reason. */
@@ -72,7 +72,7 @@ const limitReasons = {
 } as const
 
 /** Describes the most that this process sends to a webhook, and why. */
-export function limitText({ concurrency, requestsPerSecond, reason }: WebhookLimit): string {
+export function limitText({ concurrency, requestsPerSecond, reason }: WebhookLimit) {
   const most = reason === 'circuit' ? 1 : concurrency
   const requests = most === 1 ? '1 request at a time' : `${most} requests at a time`
   const rate =
@@ -136,7 +136,7 @@ export const runLabel = (reason: RunEndReason | undefined): Label =>
   reason ? { tone: runTones[reason], text: reason } : { tone: 'busy', text: 'running' }
 
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
-export const shortened = (text: string, length: number): string =>
+export const shortened = (text: string, length: number) =>
   text.length <= length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`
 
 const SHOWN_ERROR = 500
@@ -176,5 +176,5 @@ export function WebhookName({ webhook }: NameProps) {
 }
 
 /** The name of a webhook where only plain text fits. */
-export const webhookLabel = ({ url, description }: Pick<Webhook, 'url' | 'description'>): string =>
+export const webhookLabel = ({ url, description }: Pick<Webhook, 'url' | 'description'>) =>
   description === undefined ? url : `${description} (${url})`

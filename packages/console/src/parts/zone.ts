@@ -20,7 +20,7 @@ export const useView = (): View => useContext(ViewContext)
 export const viewOf = (c: PageRequest): View => ({ c, now: c.get('now')(), zone: zoneOf(c) })
 
 /** Returns the zone of the request's cookie. Without a script or with an unknown zone, UTC. */
-export function zoneOf(c: Context): string {
+export function zoneOf(c: Context) {
   const zone = getCookie(c, COOKIE) ?? 'UTC'
   return zone.length <= MAX_LENGTH && isZone(zone) ? zone : 'UTC'
 }
@@ -37,7 +37,7 @@ function isZone(zone: string) {
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** Returns a formatter with the parts of an ISO time. */
-function formatIn(zone: string): Intl.DateTimeFormat {
+function formatIn(zone: string) {
   const format = formats.get(zone) ?? makeFormat(zone)
   formats.set(zone, format)
   return format
@@ -56,7 +56,7 @@ const makeFormat = (timeZone: string) =>
   })
 
 /** Returns the time of day in a zone, such as `2026-11-23T08:15:00`. */
-export function localIso(at: Instant, zone: string): string {
+export function localIso(at: Instant, zone: string) {
   const parts = formatIn(zone).formatToParts(at)
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   const date = `${part('year')}-${part('month')}-${part('day')}`
@@ -64,15 +64,14 @@ export function localIso(at: Instant, zone: string): string {
 }
 
 /** Returns a time for readers, such as `2026-11-23 08:15:00`. */
-export const localTime = (at: Instant, zone: string): string => localIso(at, zone).replace('T', ' ')
+export const localTime = (at: Instant, zone: string) => localIso(at, zone).replace('T', ' ')
 
 const DATE_LENGTH = '2026-11-23'.length
 /** Returns the date of a time. */
-export const localDate = (at: Instant, zone: string): string =>
-  localIso(at, zone).slice(0, DATE_LENGTH)
+export const localDate = (at: Instant, zone: string) => localIso(at, zone).slice(0, DATE_LENGTH)
 
 /** Returns the time of day, and the date if it is not today's. */
-export const shortTime = (at: Instant, now: Instant, zone: string): string =>
+export const shortTime = (at: Instant, now: Instant, zone: string) =>
   localDate(at, zone) === localDate(now, zone)
     ? localIso(at, zone).slice(DATE_LENGTH + 1)
     : localTime(at, zone)
@@ -81,11 +80,11 @@ export const shortTime = (at: Instant, now: Instant, zone: string): string =>
  * Returns the instant of a local time without a zone. A time that a change of the clock skips gives
  * an instant up to an hour away.
  */
-export function instantIn(zone: string, local: string): Instant {
+export function instantIn(zone: string, local: string) {
   const asUtc = Date.parse(`${local}Z`)
   const offsetAt = (at: Instant) => Date.parse(`${localIso(at, zone)}Z`) - wholeSecond(at)
   const guess = asUtc - offsetAt(asUtc)
   return asUtc - offsetAt(guess)
 }
 
-const wholeSecond = (at: Instant): Instant => Math.floor(at / 1_000) * 1_000
+const wholeSecond = (at: Instant) => Math.floor(at / 1_000) * 1_000

@@ -1,16 +1,14 @@
 import type { SignatureCheck } from './catch-webhook.js'
 import type { CatcherResponse, CaughtRequest } from './catcher.js'
-import { type ConsoleDeps, newRoutes } from '../context.js'
+import { type ConsoleDeps, newRoutes, BASE } from '../context.js'
 import { DeliveryLink } from '../deliveries/delivery-table.js'
 import { Fields } from '../parts/fields.js'
 import { can, type Form, projectIn } from '../parts/input.js'
-import { goTo, show, showDone, showFound } from '../parts/layout.js'
-import { BASE } from '../options.js'
+import { goTo, show, showDone, showFound, need } from '../parts/layout.js'
 import { JsonView } from '../parts/json-view.js'
 import { CopyButton, type Label, Post, Status, Time } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
 import { sessionsPath } from '../messages/message-table.js'
-import { need } from '../access/sign-in.js'
 import { useView } from '../parts/zone.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]

@@ -1,8 +1,8 @@
+import { BASE } from '../path.js'
 import type { Instant, MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { catchWebhook, type CaughtWebhook } from './catch-webhook.js'
-import { BASE } from '../options.js'
 
 export type CaughtRequest = CaughtWebhook & { readonly at: Instant; readonly status: number }
 
@@ -42,7 +42,7 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   const pathOf = (projectId: string) =>
     `${BASE}/catch/${projectId}-${crypto.mac('console/catcher-path', projectId).slice(0, 16)}`
 
-  function keep(projectId: string, request: CaughtRequest): void {
+  function keep(projectId: string, request: CaughtRequest) {
     const kept = requests.get(projectId) ?? []
     requests.set(projectId, [request, ...kept].slice(0, MAX_REQUESTS))
     const [oldest] = requests.keys()

@@ -2,21 +2,19 @@ import { subscriptionRule, type EventStory } from '@org/agent-messaging-core/hos
 import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { subscribesTo, type ListedEvent } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
-import { need } from '../access/sign-in.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
-import { BASE } from '../options.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { instantOf, optional } from '../parts/filter.js'
 import { pageOf, shownTo } from '../parts/input.js'
 import { JsonView } from '../parts/json-view.js'
-import { show, showFound, showProblem } from '../parts/layout.js'
+import { show, showFound, showProblem, need } from '../parts/layout.js'
 import { Facts, FullTime, Status, WholeId } from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { type Columns, Empty, listPage, TableSection } from '../parts/table.js'
 import { zoneOf } from '../parts/zone.js'
 
-export const eventPath = (id: string): string => `${BASE}/events/${encodeURIComponent(id)}`
+export const eventPath = (id: string) => `${BASE}/events/${encodeURIComponent(id)}`
 
 /** The stored events, and the page that says why a webhook did not get one. */
 export const eventRoutes = (d: ConsoleDeps) =>

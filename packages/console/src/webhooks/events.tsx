@@ -6,8 +6,7 @@ import {
   type ListedEventType,
 } from '@org/agent-messaging-core/storage'
 import type { MiddlewareHandler } from 'hono'
-import type { ConsoleDeps, Env, PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { type ConsoleDeps, type Env, type PageRequest, BASE } from '../context.js'
 import { projectIn, textIn, type Form } from '../parts/input.js'
 import { useView } from '../parts/zone.js'
 import { JsonView } from '../parts/json-view.js'
@@ -22,7 +21,7 @@ export const readEventTypes =
   async (c, next) => {
     const found = await service.eventTypes.list({ projectId: projectIn(c) }).catch(errorIn)
     if ('kind' in found) return showError(c, found)
-    const isSeen = ({ definedBy, name, visible }: ListedEventType): boolean =>
+    const isSeen = ({ definedBy, name, visible }: ListedEventType) =>
       definedBy === 'service' ? portal.events?.some((one) => one === name) !== false : visible
     const seen = c.get('portal') ? found.data.filter(isSeen) : found.data
     c.set('eventTypes', seen)
@@ -83,7 +82,7 @@ export function tickedEvents(c: PageRequest, events: readonly string[]): readonl
 }
 
 /** Returns the subscriptions that have no checkbox, one per line. */
-export const otherEvents = (c: PageRequest, events: readonly string[]): string =>
+export const otherEvents = (c: PageRequest, events: readonly string[]) =>
   events.filter((name) => !c.get('subscriptions').includes(name)).join('\n')
 
 export const eventsIn = (form: Form): readonly string[] => [
@@ -97,11 +96,7 @@ export const eventsIn = (form: Form): readonly string[] => [
  * Returns the chosen events. A customer keeps the subscriptions that have no checkbox, unless one
  * of their events is no longer ticked.
  */
-export function chosenEvents(
-  c: PageRequest,
-  chosen: readonly string[],
-  before: Subscribed = [],
-): Subscribed {
+export function chosenEvents(c: PageRequest, chosen: readonly string[], before: Subscribed = []) {
   if (!c.get('portal')) return chosen
   const shown = c.get('subscriptions')
   const seen = shown.filter((name) => chosen.includes(name))
@@ -119,7 +114,7 @@ const samplesFor = (c: PageRequest): readonly string[] => [
 ]
 
 /** Returns the event of a form, or undefined if the session does not see it. */
-export const sampleIn = (c: PageRequest, form: Form): string | undefined =>
+export const sampleIn = (c: PageRequest, form: Form) =>
   samplesFor(c).find((event) => event === form['event'])
 
 /** Sends a test event that the reader chooses. */
@@ -137,7 +132,7 @@ export const TestForm = ({ webhookId }: { readonly webhookId: string }) => (
 const OWN = ['webhook.test', ...EVENT_NAMES] as const
 
 /** Shows what receivers get, and how they check it. */
-export const eventsPage = (c: PageRequest): Promise<Response> =>
+export const eventsPage = (c: PageRequest) =>
   show(
     c,
     { title: 'Events', section: 'Webhooks' },

@@ -9,7 +9,7 @@ const RANGE = /^([^\s={][^\s=]*)(?:\s+from\s+(\S+))?(?:\s+to\s+(\S+))?$/
  * Reads `path = value`, `path exists`, `path missing`, `path starts with text`, `path from number
  * to number` or the JSON of a condition. The service refuses a condition without a test.
  */
-function conditionIn(line: string): object {
+function conditionIn(line: string) {
   if (line.startsWith('{')) return jsonIn(line, { path: line }) as object
   const [, tested, test] = TEST.exec(line) ?? []
   if (tested !== undefined) return { path: tested, exists: test === 'exists' }
@@ -45,7 +45,7 @@ function jsonIn(text: string, otherwise: unknown): unknown {
 }
 
 /** A text does not need quotation marks. */
-function textIn(text: string): string {
+function textIn(text: string) {
   const value = jsonIn(text, text)
   return typeof value === 'string' ? value : text
 }

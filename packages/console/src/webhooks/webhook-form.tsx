@@ -1,3 +1,4 @@
+import { BASE } from '../context.js'
 import type { MessagingService } from '@org/agent-messaging-core'
 import {
   orUndefined,
@@ -7,7 +8,6 @@ import {
   lineOf,
 } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
-import { BASE } from '../options.js'
 import { useView } from '../parts/zone.js'
 import { eventChoices, eventsIn, otherEvents, tickedEvents } from './events.js'
 import { conditionsIn } from './filter-lines.js'
@@ -62,7 +62,7 @@ export const NEW_WEBHOOK: WebhookDraft = {
   ...NO_FILTER,
 }
 
-export const fieldsIn = (form: Form): Typed => ({
+export const fieldsIn = (form: Form) => ({
   url: textIn(form, 'url').trim(),
   events: eventsIn(form),
   texts: textsIn(webhookSettings, form),

@@ -10,14 +10,13 @@ import {
   lineOf,
 } from '@org/agent-messaging-core/host'
 import type { LastFailure } from '@org/agent-messaging-core/storage'
-import type { ConsoleDeps } from '../context.js'
+import { type ConsoleDeps, BASE } from '../context.js'
 import {
   deliveryColumns,
   DeliveryLink,
   detailsOf,
   mergePages,
 } from '../deliveries/delivery-table.js'
-import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
 import { can } from '../parts/input.js'

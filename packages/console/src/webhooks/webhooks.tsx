@@ -2,11 +2,9 @@ import type { MessagingService, Webhook } from '@org/agent-messaging-core'
 import { orUndefined, errorIn, webhookSettings, type ByActor } from '@org/agent-messaging-core/host'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, idIn, projectIn, textIn, webhookRef } from '../parts/input.js'
-import { goTo, secretPage, show, showDone, showFound } from '../parts/layout.js'
-import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { BASE } from '../options.js'
+import { goTo, secretPage, show, showDone, showFound, need } from '../parts/layout.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { problemText } from '../parts/texts.js'
-import { need } from '../access/sign-in.js'
 import {
   fieldsIn,
   filterTexts,

@@ -15,7 +15,7 @@ export async function onDatabase(
   work: (service: MessagingService, database: string) => Promise<void>,
   agentsFile?: string,
   otherwise?: string,
-): Promise<void> {
+) {
   const config = loadConfig()
   const databasePath = databaseOf(config, otherwise)
   const existing = existingDevDatabase(config)
@@ -54,7 +54,7 @@ export async function onDatabase(
 }
 
 /** The path or URL of the database that commands use. `otherwise` ends the error message. */
-export function databaseOf(config: Config, otherwise = ''): string {
+export function databaseOf(config: Config, otherwise = '') {
   const database = config.databasePath ?? existingDevDatabase(config)?.databasePath
   if (database !== undefined) return database
   throw new OperatorError(

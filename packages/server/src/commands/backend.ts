@@ -40,7 +40,7 @@ export async function onBackend(
   work: (backend: Backend) => Promise<void>,
   /** How often a read is repeated while nothing responds. */
   retries?: number,
-): Promise<void> {
+) {
   const chosen = serverOf(options, process.env)
   if (chosen) {
     const { server, ...key } = chosen
@@ -115,7 +115,7 @@ function localClient(service: MessagingService, projectId: string, retries = 0):
 }
 
 /** Accepts each request for the project. */
-function withAllPermissions(service: MessagingService, projectId: string): MessagingService {
+function withAllPermissions(service: MessagingService, projectId: string) {
   const key = { id: 'cli', projectId, name: 'cli', permissions: PERMISSIONS, createdAt: 0 }
   return {
     ...service,
@@ -139,7 +139,7 @@ const profiles = z.record(
 )
 
 /** The profile file, in the directory for settings of the XDG specification. */
-export function profilesFile(env: Variables): string {
+export function profilesFile(env: Variables) {
   const configured = env['XDG_CONFIG_HOME'] ?? ''
   const directory = path.isAbsolute(configured) ? configured : path.join(homedir(), '.config')
   return path.join(directory, 'agent-messaging', 'profiles.json')
@@ -174,7 +174,7 @@ function jsonOf(file: string) {
 }
 
 /** Checks the mode of the file that is then read. Windows has no such modes. */
-function privateText(file: string): string {
+function privateText(file: string) {
   const opened = openedFile(file)
   try {
     const mode = fstatSync(opened).mode & 0o777
@@ -189,7 +189,7 @@ function privateText(file: string): string {
   }
 }
 
-function openedFile(file: string): number {
+function openedFile(file: string) {
   try {
     return openSync(file, 'r')
   } catch (error) {

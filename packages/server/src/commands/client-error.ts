@@ -26,7 +26,7 @@ export const ifAllowed = <T>(answer: Promise<T>): Promise<T | undefined> =>
   })
 
 /** Undefined for an error of a program. */
-function reasonOf(error: unknown, advice: string): string | undefined {
+function reasonOf(error: unknown, advice: string) {
   if (error instanceof ApiError) return reasonOfRefusal(error)
   if (error instanceof Reason) return error.message
   if (!(error instanceof TypeError)) return undefined
@@ -43,5 +43,5 @@ function reasonOfRefusal({ code, issues, message }: ApiError) {
 }
 
 /** Names the options of commands in place of parts of a URL. */
-export const inOptions = (message: string): string =>
+export const inOptions = (message: string) =>
   message.replace('?force=true', '--force').replace(/in the path: .*/, 'with --project')

@@ -8,7 +8,7 @@ import { NODE_FLOOR } from '@org/agent-messaging-core/node-floor'
 import { PACKAGE } from '../own-command.js'
 import { packageVersion } from '../version.js'
 
-export function addCreate(program: Command): void {
+export function addCreate(program: Command) {
   addCommand(program, 'create', 'create a small starter project in a new or empty folder', [
     'agent-messaging create my-agents',
     'agent-messaging create app --template embedded',

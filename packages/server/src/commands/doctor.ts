@@ -12,7 +12,7 @@ import { addCommand } from './command.js'
 import { jsonOption, type JsonOption } from './options.js'
 import { print } from './output.js'
 
-export function addDoctor(program: Command): void {
+export function addDoctor(program: Command) {
   addCommand(
     program,
     'doctor',
@@ -34,7 +34,7 @@ export function addDoctor(program: Command): void {
 
 const STOPS_HERE = 'Fix this first. The other checks need it.'
 
-async function examine(): Promise<Finding[]> {
+async function examine() {
   const { config, warnings: lines } = readSettings()
   const warnings = lines.map((line) => warning('settings', line, 'Correct or remove the line.'))
   const node = passed('Node', process.versions.node)
@@ -58,10 +58,7 @@ async function examineServer(config: Config) {
   }
 }
 
-async function examineParts(
-  config: Config,
-  existing: ReturnType<typeof existingDevDatabase>,
-): Promise<Finding[]> {
+async function examineParts(config: Config, existing: ReturnType<typeof existingDevDatabase>) {
   const { databasePath: database, masterKey } = existing ?? config
   const file = database === undefined || isPostgresUrl(database) ? undefined : database
   const findings: Finding[] = []

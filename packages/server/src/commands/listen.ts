@@ -33,7 +33,7 @@ type ListenOptions = ForwardOptions & {
   readonly forward?: string
 }
 
-export function addListen(program: Command): void {
+export function addListen(program: Command) {
   const command = addCommand(
     program,
     'listen',
@@ -191,7 +191,7 @@ async function inTime<T>(wanted: Promise<T>, signal: AbortSignal, messageId: str
 }
 
 /** Waits until the server has stored the response of the receiver. */
-async function statusOf({ deliveries }: Client, id: string): Promise<string> {
+async function statusOf({ deliveries }: Client, id: string) {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const { status } = await deliveries.get(id)
     if (status !== 'pending' || waitedMs >= LIMIT_MS) return status

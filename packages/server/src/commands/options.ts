@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
@@ -63,20 +62,18 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
   )
 
 /** Makes a parser of texts that the rule accepts. */
-export const ruled =
-  (rule: (text: unknown) => string | undefined) =>
-  (text: string): string => {
-    const problem = rule(text)
-    if (problem === undefined) return text
-    throw new InvalidArgumentError(`It ${problem}.`)
-  }
+export const ruled = (rule: (text: unknown) => string | undefined) => (text: string) => {
+  const problem = rule(text)
+  if (problem === undefined) return text
+  throw new InvalidArgumentError(`It ${problem}.`)
+}
 
 const MAX_NUMBER = 999_999_999
 
 /** Returns a parser for a whole number within the limits. */
 export const wholeNumber =
   (min: number, max = MAX_NUMBER, what = 'a whole number') =>
-  (text: string): number => {
+  (text: string) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN
     if (number >= min && number <= max) return number
     throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`)
@@ -88,7 +85,7 @@ export const limitOption = (what: string) =>
 const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
 
 /** Parses an instant, or a time of the day of this machine, which is the last one before `now`. */
-export function since(text: string, now = new Date()): string {
+export function since(text: string, now = new Date()) {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
   if (hour === undefined) return instant(text)
   const at = new Date(now)
@@ -101,7 +98,7 @@ export function since(text: string, now = new Date()): string {
  * Parses an ISO 8601 date (midnight UTC) or instant. `Date.parse` alone would also accept `7` and
  * read 1.2.2030 as the second of January.
  */
-export function instant(text: string): string {
+export function instant(text: string) {
   if (instantText.safeParse(text).success) return new Date(text).toISOString()
   throw new InvalidArgumentError('Expected a time such as 2030-01-31 or 2030-01-31T12:00:00Z.')
 }
@@ -109,7 +106,7 @@ export function instant(text: string): string {
 let isStdinUsed = false
 
 /** Reads a file, or stdin for `-`. Stdin can be read only once. */
-export function fileOrStdin(file: string): Buffer {
+export function fileOrStdin(file: string) {
   if (file === '-' && isStdinUsed)
     throw new InvalidArgumentError('Only one argument can be read from stdin.')
   isStdinUsed ||= file === '-'
@@ -122,7 +119,7 @@ export function fileOrStdin(file: string): Buffer {
   }
 }
 
-export function jsonFile(file: string): JsonObject {
+export function jsonFile(file: string) {
   if (file.trimStart().startsWith('{'))
     throw new InvalidArgumentError('Expected the name of a JSON file, or - to read stdin.')
   const text = fileOrStdin(file).toString()
@@ -138,14 +135,14 @@ export function jsonFile(file: string): JsonObject {
 const MAX_DURATION_MS = 365 * 86_400_000
 
 /** Parses a duration into milliseconds. */
-export function duration(text: string): number {
+export function duration(text: string) {
   const parsed = durationText(0, MAX_DURATION_MS).safeParse(text)
   if (parsed.success) return parsed.data
   throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 2d.')
 }
 
 /** Parses the base URL of a server. */
-export function serverUrl(text: string): string {
+export function serverUrl(text: string) {
   const parsed = publicUrl.safeParse(text)
   if (parsed.success) return parsed.data
   throw new InvalidArgumentError('Expected a URL such as http://127.0.0.1:3000.')

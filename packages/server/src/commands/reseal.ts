@@ -6,7 +6,7 @@ import { addCommand } from './command.js'
 import { jsonOption, type JsonOption } from './options.js'
 import { print, progress } from './output.js'
 
-export function addReseal(program: Command): void {
+export function addReseal(program: Command) {
   addCommand(
     program,
     'reseal',

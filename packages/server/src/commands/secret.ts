@@ -22,7 +22,7 @@ export const withSecret = (command: Command, about: string): Command =>
  * The secret from the options, or else from WEBHOOK_SECRET.
  * Throws for an empty or malformed secret, because an attacker can sign with an empty key.
  */
-export function secretOf({ secret, secretFile }: SecretOptions): string | undefined {
+export function secretOf({ secret, secretFile }: SecretOptions) {
   const given = secret ?? secretFile ?? process.env['WEBHOOK_SECRET']
   if (given === undefined || isSecret(given)) return given
   const problem = given === '' ? 'is empty' : 'is malformed'
@@ -32,7 +32,7 @@ export function secretOf({ secret, secretFile }: SecretOptions): string | undefi
   )
 }
 
-export function requireSecret(options: SecretOptions): string {
+export function requireSecret(options: SecretOptions) {
   const secret = secretOf(options)
   if (secret !== undefined) return secret
   throw new OperatorError(

@@ -53,7 +53,7 @@ type Request = {
   readonly options: SendOptions
 }
 
-export function addSend(program: Command): void {
+export function addSend(program: Command) {
   addCommand(
     program,
     'send',
@@ -140,7 +140,7 @@ async function send(agent: string, text: string, options: SendOptions) {
 export type RunningServer = { readonly client: Client; readonly baseUrl: string }
 
 /** A client of the server that the settings or the options name. */
-export function runningServer(options: ServerOptions, retries = 1): RunningServer {
+export function runningServer(options: ServerOptions, retries = 1) {
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
   const { project } = options
@@ -189,7 +189,7 @@ function messageOf(
   }
 }
 
-function webhookOf(options: SendOptions): SendWebhook | undefined {
+function webhookOf(options: SendOptions) {
   const { webhookUrl: url, webhookSecretFile: secret, webhookEvent: events } = options
   if (url !== undefined && secret !== undefined) return { url, secret, ...given({ events }) }
   if ((url ?? secret ?? events) === undefined) return undefined
@@ -216,7 +216,7 @@ async function sendAndWait({ client, agent, message, options }: Request) {
   print(options.json, sent, textOf(sent))
 }
 
-export const textOf = (sent: Sent): string =>
+export const textOf = (sent: Sent) =>
   sent.status === 'responded'
     ? sent.response
     : `Accepted message ${sent.messageId}. The agent has not answered yet.`

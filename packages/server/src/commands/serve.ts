@@ -12,7 +12,7 @@ import type { RunningServer } from '../server.js'
 
 type ServeOptions = { readonly agents?: string; readonly port?: string }
 
-export function addServe(program: Command): void {
+export function addServe(program: Command) {
   addCommand(
     program,
     'dev',
@@ -73,7 +73,7 @@ const SAME_SIGNAL_MS = 500
 /** Stops the server on SIGTERM, SIGINT or SIGHUP and exits with 0. A second signal exits with 1. */
 function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger) {
   let stoppingSince: number | undefined
-  const stop = (signal: string): void => {
+  const stop = (signal: string) => {
     if (stoppingSince !== undefined)
       return Date.now() - stoppingSince > SAME_SIGNAL_MS ? process.exit(1) : undefined
     stoppingSince = Date.now()

@@ -22,7 +22,7 @@ import { addCommand } from './command.js'
 import { jsonOption, type JsonOption } from './options.js'
 import { print, progress } from './output.js'
 
-export function addUpkeep(program: Command): void {
+export function addUpkeep(program: Command) {
   addCommand(program, 'migrate', 'update the database schema, as every server start does', [
     'SERVICE_DATABASE_URL=file:data.db agent-messaging migrate',
     'agent-messaging migrate --json',
@@ -151,7 +151,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-export function addCopy(program: Command): void {
+export function addCopy(program: Command) {
   addCommand(
     program,
     'copy',

@@ -15,7 +15,7 @@ type VerifyOptions = SecretOptions & {
   readonly json?: true
 }
 
-export function addVerify(program: Command): void {
+export function addVerify(program: Command) {
   const command = addCommand(
     program,
     'verify',
@@ -68,7 +68,7 @@ async function printReport(
   throw new OperatorError(`✗ invalid: ${report.reason}`)
 }
 
-function headersFile(file: string): Headers {
+function headersFile(file: string) {
   const text = fileOrStdin(file).toString()
   if (!text.trimStart().startsWith('{'))
     return Object.assign({}, ...text.split(/\r?\n/).map(headerIn)) as Headers
@@ -83,12 +83,12 @@ function headersFile(file: string): Headers {
 }
 
 /** Empty if the line is not a header, such as the request line. */
-function headerIn(line: string): Headers {
+function headerIn(line: string) {
   const [, name, value] = /^([\w-]+): *(.*?) *$/.exec(line) ?? []
   return name === undefined || value === undefined ? {} : { [name.toLowerCase()]: value }
 }
 
-function addHeader(text: string, before: Headers | undefined): Headers {
+function addHeader(text: string, before: Headers | undefined) {
   const header = headerIn(text)
   if (Object.keys(header).length > 0) return { ...before, ...header }
   throw new InvalidArgumentError("Expected a header such as 'webhook-id: 0198…'.")
@@ -156,7 +156,7 @@ function missingReason({ headers }: SignedRequest) {
 }
 
 /** Tries likely changes to the request. Undefined if no change explains the mismatch. */
-async function mismatchReason(request: SignedRequest): Promise<string | undefined> {
+async function mismatchReason(request: SignedRequest) {
   if (isPlainlySigned(request))
     return 'the body and the secret are correct, but webhook-id, webhook-timestamp or webhook-signature was changed'
   for (const { change, body } of originalBodies(request.body)) {
@@ -177,7 +177,7 @@ const isSigned = async (request: SignedRequest) =>
   ))
 
 /** Reverts typical changes by editors, shells and body parsers. */
-function originalBodies(body: Buffer): { change: string; body: Buffer }[] {
+function originalBodies(body: Buffer) {
   const text = body.toString()
   return [
     { change: 'a line break was added at its end', text: text.replace(/\r?\n$/, '') },

@@ -1,5 +1,5 @@
-import type { Agent, AgentChange, CreatedAgent } from '@org/agent-messaging-client'
-import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import type { Agent, CreatedAgent } from '@org/agent-messaging-client'
+import type { JsonObject } from '@org/agent-messaging-core'
 import { given } from '@org/agent-messaging-core/runtime'
 import { agentSettings } from '@org/agent-messaging-core/host'
 import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/storage'
@@ -15,7 +15,7 @@ type CreateOptions = RuntimeOptions & SettingOptions & { readonly stopped?: true
 type UpdateOptions = RuntimeOptions & SettingOptions & { readonly name?: string }
 export type ForceOptions = { readonly force?: true }
 
-export function addAgents(program: Command): void {
+export function addAgents(program: Command) {
   const agents = program.command('agents').description('manage agents')
   const create = addApiCommand(agents, 'create <name>', {
     about: `create an agent and start it (requires ${RUNTIME_FLAGS})`,
@@ -88,7 +88,7 @@ export function addAgents(program: Command): void {
   }).option('--force', 'delete the agent even if messages are unanswered')
 }
 
-export const agent = (name: string): string => `agent ${name}`
+export const agent = (name: string) => `agent ${name}`
 
 function requiredRuntime(options: CreateOptions) {
   const runtime = runtimeOf(options)
@@ -96,7 +96,7 @@ function requiredRuntime(options: CreateOptions) {
   throw new OperatorError(`an agent requires ${RUNTIME_FLAGS}`, 2)
 }
 
-function changeOf(options: UpdateOptions): AgentChange {
+function changeOf(options: UpdateOptions) {
   const { name } = options
   const change = given({ name, runtime: runtimeOf(options), ...settingsOf(options) })
   if (Object.keys(change).length > 0) return change
@@ -175,16 +175,7 @@ const withSettings = (command: Command) =>
     )
 
 /** The selected runtime, or undefined. */
-function runtimeOf({
-  handler,
-  program,
-  url,
-  openai,
-  model,
-  acp,
-  a2a,
-  runtime,
-}: RuntimeOptions): AgentSettings['runtime'] | undefined {
+function runtimeOf({ handler, program, url, openai, model, acp, a2a, runtime }: RuntimeOptions) {
   if (model !== undefined && openai === undefined)
     throw new OperatorError('--model requires --openai', 2)
   if (handler !== undefined) return { kind: 'function', handler }
@@ -197,7 +188,7 @@ function runtimeOf({
   return runtime && withKind(runtime)
 }
 
-function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
+function withKind({ kind, ...options }: JsonObject) {
   if (typeof kind === 'string') return { kind, ...options }
   throw new OperatorError(
     '--runtime must contain a "kind", such as {"kind":"http","url":"https://…"}',
@@ -206,7 +197,7 @@ function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
 }
 
 /** The given settings. Settings that were not given are undefined. */
-const settingsOf = ({ principal: type, ...options }: SettingOptions): AgentChange => ({
+const settingsOf = ({ principal: type, ...options }: SettingOptions) => ({
   ...settings.read(options),
   ...(type && { defaultExecutionPrincipal: { type } }),
 })

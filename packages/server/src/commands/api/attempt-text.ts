@@ -6,5 +6,5 @@ export const detailOf = ({ statusCode, error, detail, responseBody = '' }: Deliv
     ? `${error}: ${detail}`
     : startOf(responseBody.replaceAll(/\s+/g, ' '), 200)
 
-export const startOf = (text: string, length: number): string =>
+export const startOf = (text: string, length: number) =>
   text.length > length ? `${text.slice(0, length)}…` : text

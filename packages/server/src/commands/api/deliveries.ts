@@ -34,7 +34,7 @@ type ListOptions = Filters & {
   readonly limit: number
 }
 
-export function addDeliveries(program: Command): void {
+export function addDeliveries(program: Command) {
   const deliveries = program
     .command('deliveries')
     .description('list, inspect and resend webhook deliveries')
@@ -93,7 +93,7 @@ export function addDeliveries(program: Command): void {
   addRecover(deliveries)
 }
 
-function addRecover(deliveries: Command): void {
+function addRecover(deliveries: Command) {
   const recover = addApiCommand(deliveries, 'recover [webhook]', {
     about: 'resend the exhausted deliveries of one or all webhooks, or with --status others',
     examples: [
@@ -123,7 +123,7 @@ function addRecover(deliveries: Command): void {
 const delivery = (id: string) => `delivery ${id}`
 
 /** For a delivery that the database has, and that a server sends. */
-export const sendsNow = (what: string, id: string): string =>
+export const sendsNow = (what: string, id: string) =>
   `A running server sends the ${what} now. To see the result, run: agent-messaging deliveries show ${id}`
 
 const withFilters = (command: Command): Command =>

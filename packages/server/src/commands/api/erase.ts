@@ -5,7 +5,7 @@ import { progress } from '../output.js'
 
 type Context = Invocation<ForceOptions & { readonly dryRun?: true }>
 
-export function addErase(program: Command): void {
+export function addErase(program: Command) {
   const erase = program
     .command('erase')
     .description('erase the messages of a session, an agent or an end user')

@@ -24,7 +24,7 @@ const withOwner = (command: Command) =>
   )
 const type = (name: string) => `event type ${name}`
 
-export function addEventTypes(program: Command): void {
+export function addEventTypes(program: Command) {
   const types = program
     .command('event-types')
     .description('manage the catalogue of the events that you publish')

@@ -30,7 +30,7 @@ type PublishOptions = Partial<Pick<NewEvent, 'id' | 'metadata'>> & {
   readonly idempotencyKey?: string
 }
 
-export function addEvents(program: Command): void {
+export function addEvents(program: Command) {
   const events = program.command('events').description('publish events, and read their log')
   addPublish(events)
   addReplay(events)
@@ -50,7 +50,7 @@ export function addEvents(program: Command): void {
     .option('--no-follow', 'print the events until now, and end')
 }
 
-function addList(events: Command): void {
+function addList(events: Command) {
   addApiCommand(events, 'list', {
     about: 'list events, newest first, also those without a delivery',
     examples: [
@@ -95,7 +95,7 @@ type ReplayOptions = WaitOption & {
   readonly before?: string
 }
 
-function addReplay(events: Command): void {
+function addReplay(events: Command) {
   addApiCommand(events, 'replay <webhook>', {
     about: 'send stored events again to a webhook that subscribes to them',
     examples: ['agent-messaging events replay 0198c2f0-… --after 2030-01-31 --type order.paid'],
@@ -114,7 +114,7 @@ function addReplay(events: Command): void {
     .option('--wait', WAIT)
 }
 
-function addPublish(events: Command): void {
+function addPublish(events: Command) {
   addApiCommand(events, 'publish <type>', {
     about: 'publish an event to the webhooks that subscribe to its type',
     examples: [
@@ -158,7 +158,7 @@ export async function logEnd(
   client: Client,
   after?: string,
   onEvent?: (each: LoggedEvent) => void,
-): Promise<string> {
+) {
   // On a busy server, no page is empty.
   const startedAt = Date.now()
   for (let cursor = after; ;) {

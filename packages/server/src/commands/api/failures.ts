@@ -21,7 +21,7 @@ export const addFailures = (program: Command): Command =>
   )
 
 /** A row for each agent and webhook, and the commands that repair what fails. */
-export function failuresText({ from, failures }: Failures): string {
+export function failuresText({ from, failures }: Failures) {
   const rows = table(failures.map(row), `Nothing failed since ${from}.`)
   const steps = failures.map(nextStep)
   return steps.length === 0 ? rows : `${rows}\n\nAfter the repair:\n${steps.join('\n')}`

@@ -16,7 +16,7 @@ type ListOptions = {
 }
 type AnswerOptions = { readonly endUser?: string }
 
-export function addInputs(program: Command): void {
+export function addInputs(program: Command) {
   const inputs = program.command('inputs').description('answer questions of agents to people')
   addApiCommand(inputs, 'list', {
     about: 'list the messages that wait for a person, the nearest deadline first',

@@ -20,7 +20,7 @@ type CreateOptions = {
   readonly expiresAt?: string
 }
 
-export function addKeys(program: Command): void {
+export function addKeys(program: Command) {
   const keys = program.command('keys').description('manage API keys')
   addApiCommand(keys, 'create <name>', {
     about: 'create an API key and print it once',
@@ -71,7 +71,7 @@ type PlatformOptions = {
   readonly expiresAt?: string
 }
 
-export function addPlatformKeys(program: Command): void {
+export function addPlatformKeys(program: Command) {
   const keys = program.command('platform-keys').description('manage keys that act on all projects')
   addApiCommand(keys, 'create <name>', {
     isOfOperator: true,

@@ -32,7 +32,7 @@ type ListOptions = {
 /** The most rows of a page. */
 const MOST_ROWS = 100
 
-export function addMessages(program: Command): void {
+export function addMessages(program: Command) {
   const messages = program.command('messages').description('find, inspect and repair messages')
   addApiCommand(messages, 'list', {
     about: 'find messages of all agents or of one, newest first',
@@ -146,8 +146,7 @@ const addRetryFailed = (messages: Command) =>
 
 const message = (id: string) => `message ${id}`
 
-export const nowIn = ({ messageId, state }: Message): string =>
-  `Message ${messageId} is now ${state}.`
+export const nowIn = ({ messageId, state }: Message) => `Message ${messageId} is now ${state}.`
 
 const searchOf = (options: ListOptions) => {
   const { agent, session, endUser, correlationId, text, state, after, before } = options

@@ -13,10 +13,7 @@ const readers = {
 }
 
 /** Returns names by id, of the kinds that the API key can list. */
-export async function namesOf(
-  client: Client,
-  ...kinds: readonly (keyof typeof readers)[]
-): Promise<Names> {
+export async function namesOf(client: Client, ...kinds: readonly (keyof typeof readers)[]) {
   const found = await Promise.all(kinds.map((kind) => ifAllowed(readers[kind](client))))
   return Object.fromEntries(found.flatMap((names) => names ?? []))
 }
@@ -28,7 +25,7 @@ export const tableWithNames =
     row: (value: Value, names: Names) => Row,
     empty: string,
   ) =>
-  async (found: readonly Value[], { client }: Backend): Promise<string> => {
+  async (found: readonly Value[], { client }: Backend) => {
     const names = await namesOf(client, ...kinds)
     return table(
       found.map((one) => row(one, names)),
@@ -37,5 +34,5 @@ export const tableWithNames =
   }
 
 /** Returns `name (id)`, or the id of a thing without a known name. */
-export const withName = (names: Names, id: string): string =>
+export const withName = (names: Names, id: string) =>
   names[id] === undefined ? id : `${names[id]} (${id})`

@@ -14,7 +14,7 @@ const settings = settingOptions(portalSettings, {
   },
 })
 
-export function addPortalLinks(program: Command): void {
+export function addPortalLinks(program: Command) {
   const links = program
     .command('portal-links')
     .description('create links that open the portal of a customer once')

@@ -1,4 +1,4 @@
-import type { Project, ProjectOverview, SendLimits } from '@org/agent-messaging-client'
+import type { Project, ProjectOverview } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { projectAmong } from '../../lookup.js'
@@ -15,7 +15,7 @@ type LimitOptions = {
   readonly burst?: number
 }
 
-export function addProjects(program: Command): void {
+export function addProjects(program: Command) {
   const projects = program
     .command('projects')
     .description('manage projects, which separate agents, webhooks and API keys')
@@ -78,12 +78,7 @@ export function addProjects(program: Command): void {
   })
 }
 
-function limitsOf({
-  projectPerMinute,
-  keyPerMinute,
-  eventsPerMinute,
-  burst,
-}: LimitOptions): SendLimits {
+function limitsOf({ projectPerMinute, keyPerMinute, eventsPerMinute, burst }: LimitOptions) {
   const limit = (messagesPerMinute: number | undefined) =>
     messagesPerMinute === undefined
       ? undefined

@@ -13,7 +13,7 @@ import { stateOf } from './webhook-row.js'
 export type WaitOption = { readonly wait?: true }
 export const WAIT = 'wait until each delivery has ended, and show how many were accepted'
 
-export function addRecoveries(program: Command): void {
+export function addRecoveries(program: Command) {
   const recoveries = program
     .command('recoveries')
     .description('show, continue and cancel recoveries of deliveries')
@@ -58,7 +58,7 @@ const TRY_MS = 30_000
 export async function followed(
   { client, service, options }: Invocation<WaitOption>,
   starting: Promise<Recovery>,
-): Promise<Recovery> {
+) {
   let recovery = await starting
   const { id } = recovery
   const progress = loggedProgress()
@@ -114,7 +114,7 @@ function progressOf(recovery: Recovery) {
 export async function holdsOf(
   { webhooks }: Pick<Client, 'webhooks'>,
   { waiting, filter }: Pick<Recovery, 'waiting' | 'filter'>,
-): Promise<string> {
+) {
   if (waiting === 0 || filter.agentId !== undefined) return ''
   const { webhookId } = filter
   const reading =
@@ -129,7 +129,7 @@ export async function holdsOf(
   return printable(held.slice(0, 3).join(''))
 }
 
-export function recoveryText(recovery: Recovery): string {
+export function recoveryText(recovery: Recovery) {
   const { id, filter, matched, redelivered, status, tried } = recovery
   const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
   if (status === 'trying')
@@ -154,7 +154,7 @@ export function recoveryText(recovery: Recovery): string {
 }
 
 /** Only a recovery that is done has a result. */
-export function recoveryProblem(recovery: Recovery): string | undefined {
+export function recoveryProblem(recovery: Recovery) {
   const { status, redelivered, delivered } = recovery
   const { many, accepted } = wordsOf(recovery)
   if (status === 'paused') return 'the first delivery was not accepted'

@@ -8,7 +8,7 @@ import { table } from '../output.js'
 
 type Context = Invocation<{ readonly limit: number }>
 
-export function addSessions(program: Command): void {
+export function addSessions(program: Command) {
   const sessions = program.command('sessions').description('list sessions and read them')
   addApiCommand(sessions, 'list <agent>', {
     about: 'list the sessions of an agent, the one with the newest message first',

@@ -50,7 +50,7 @@ type Status = {
 const MOST = 1_000
 
 /** Reads the status of a project from the lists of the API. */
-export const readStatus = async (client: Client, now = Date.now()): Promise<Status> => ({
+export const readStatus = async (client: Client, now = Date.now()) => ({
   agentsInError: await ifAllowed(agentsInError(client)),
   troubledWebhooks: await ifAllowed(
     firstOf(client.webhooks.list()).then((webhooks) => webhooks.filter(isTroubled)),
@@ -87,7 +87,7 @@ async function deliveriesNow({ deliveries }: Client, now: number) {
   }
 }
 
-const counted = (rows: readonly unknown[]): Counted => ({
+const counted = (rows: readonly unknown[]) => ({
   count: rows.length,
   isAll: rows.length < MOST,
 })
@@ -95,7 +95,7 @@ const counted = (rows: readonly unknown[]): Counted => ({
 const isTroubled = ({ enabled, paused, consecutiveFailures }: Webhook) =>
   !enabled || paused || consecutiveFailures > 0
 
-function oldestDue(pending: readonly Delivery[], now: number): string | undefined {
+function oldestDue(pending: readonly Delivery[], now: number) {
   if (pending.length >= MOST) return undefined
   const due = pending.flatMap(({ nextAttemptAt }) =>
     nextAttemptAt !== undefined && Date.parse(nextAttemptAt) <= now ? [nextAttemptAt] : [],
@@ -104,7 +104,7 @@ function oldestDue(pending: readonly Delivery[], now: number): string | undefine
 }
 
 /** The status as lines for people. */
-export const statusText = (status: Status): string => {
+export const statusText = (status: Status) => {
   const { agentsInError: agents, troubledWebhooks: webhooks, messages, deliveries } = status
   return [
     `messages  ${messages ? messagesText(messages) : lacks('project:message')}`,

@@ -43,7 +43,7 @@ export const addUsage = (program: Command): Command =>
     .addOption(new Option('--csv', 'print a CSV file with all counts').conflicts('json'))
 
 /** The steps as a table, and their sum in the last row. A deleted agent or webhook has its id. */
-export function usageText({ rows, total, ...more }: Stats, by: By, names: Names): string {
+export function usageText({ rows, total, ...more }: Stats, by: By, names: Names) {
   const isDaily = more.stepMs === DAY_MS
   const shown = (start: string, who: string, counts: Counts, people = '-'): Row => ({
     start,
@@ -66,7 +66,7 @@ export function usageText({ rows, total, ...more }: Stats, by: By, names: Names)
 }
 
 /** The steps as a file, without their sum. */
-export function usageFile({ rows }: Stats, by: By, names: Names): string {
+export function usageFile({ rows }: Stats, by: By, names: Names) {
   const columns = [...COUNT_NAMES, 'p50Ms', 'p95Ms'] as const
   const records = rows.map(({ at, id = '', people, ...counts }) => [
     at,

@@ -1,4 +1,4 @@
-import type { NewWebhook, TestEvent, Webhook, WebhookChange } from '@org/agent-messaging-client'
+import type { NewWebhook, TestEvent, Webhook } from '@org/agent-messaging-client'
 import { type Command, InvalidArgumentError } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
@@ -13,7 +13,7 @@ import { duration, listed, ruled } from '../options.js'
 import { settingOptions } from './setting-options.js'
 import { withSecret, type SecretOptions } from '../secret.js'
 
-export function addWebhooks(program: Command): void {
+export function addWebhooks(program: Command) {
   const webhooks = program.command('webhooks').description('manage webhooks')
   addCreate(webhooks)
   addApiCommand(webhooks, 'list', {
@@ -142,7 +142,7 @@ function addUpdate(webhooks: Command) {
     )
 }
 
-function changeOf(options: UpdateOptions): WebhookChange {
+function changeOf(options: UpdateOptions) {
   const { url, event: events, dropHeaders } = options
   const headers = dropHeaders && null
   const change = given({ url, events, headers, ...settings.read(options) })
