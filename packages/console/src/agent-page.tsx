@@ -27,7 +27,6 @@ import { Live, TableSection } from './parts/table.js'
 import { problemText } from './parts/texts.js'
 import { useView } from './parts/zone.js'
 
-const AGENTS = `${BASE}/agents`
 const DAY = 86_400_000
 const MAX_FAILED = 10
 
@@ -81,14 +80,11 @@ function agentPage(c: PageRequest, service: ConsoleDeps['service'], refused?: Re
   }
   return showFound(c, found(), ({ agent, work }) => {
     const { id, name, concurrency, maxAttempts, maxQueued } = agent
-    const path = `${AGENTS}/${id}`
+    const path = `${BASE}/agents/${id}`
     return show(
       c,
-      { title: `Agent ${name}`, section: 'Agents', problem: refused?.problem },
+      { title: `Agent ${name}`, section: 'Agents', crumb: 'agent', problem: refused?.problem },
       <>
-        <p class="crumbs">
-          <a href={AGENTS}>Agents</a> / agent
-        </p>
         <div class="heading">
           <h1 class="long">{name}</h1>
           {work && <Ranges path={path} range={range} />}

@@ -5,7 +5,7 @@ import { messagesPath } from './messages/message-table.js'
 import { type PageRequest, BASE } from './context.js'
 import { Chart } from './parts/charts.js'
 import { type Counted, type Numbers, type Range, RANGES, upTo } from './parts/numbers.js'
-import { span } from './parts/parts.js'
+import { span, Tabs } from './parts/parts.js'
 
 type Total = Numbers['total']
 
@@ -110,13 +110,14 @@ export function rangeIn(c: PageRequest) {
 
 /** Chooses the period of a page. */
 export const Ranges = ({ path, range }: { readonly path: string; readonly range: Range }) => (
-  <nav class="tabs" aria-label="Period">
-    {Object.entries(RANGES).map(([name, { label }]) => (
-      <a href={`${path}?range=${name}`} aria-current={name === range ? 'true' : undefined}>
-        {label}
-      </a>
-    ))}
-  </nav>
+  <Tabs
+    label="Period"
+    tabs={Object.entries(RANGES).map(([name, { label }]) => [
+      label,
+      `${path}?range=${name}`,
+      name === range,
+    ])}
+  />
 )
 
 type ChartsProps = { readonly numbers: Numbers; readonly agent?: string }

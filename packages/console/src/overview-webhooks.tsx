@@ -3,7 +3,7 @@ import { badFirst } from '@org/agent-messaging-core/host'
 import { Sparkline, sumOf } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
 import type { Numbers } from './parts/numbers.js'
-import { Status } from './parts/parts.js'
+import { Status, Card } from './parts/parts.js'
 import { TableSection } from './parts/table.js'
 import { useView } from './parts/zone.js'
 import { healthOf, WebhookName } from './parts/wording.js'
@@ -15,8 +15,7 @@ export function StatusCodes({ classes, since }: StatusCodesProps) {
   const max = Math.max(1, ...classes.map(({ count }) => count))
   const all = classes.reduce((sum, { count }) => sum + count, 0)
   return (
-    <section class="chart card" aria-labelledby="codes">
-      <h2 id="codes">Status codes</h2>
+    <Card class="chart card" id="codes" title="Status codes">
       {classes.length === 0 ? (
         <p class="muted">No attempts in this period.</p>
       ) : (
@@ -55,7 +54,7 @@ export function StatusCodes({ classes, since }: StatusCodesProps) {
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   )
 }
 

@@ -6,7 +6,7 @@ import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.js'
 import { Fields, PostForm } from '../parts/fields.js'
 import { show, showFound, showProblem } from '../parts/layout.js'
-import { Id } from '../parts/parts.js'
+import { Id, Card } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { type Columns, Empty, listPage, number } from '../parts/table.js'
 import { keysOfSession, projectNameOf, switchProject } from './session.js'
@@ -93,8 +93,7 @@ async function projectPage(c: PageRequest, d: ConsoleDeps) {
           )}
         </p>
       </div>
-      <section class="card stack" aria-labelledby="others">
-        <h2 id="others">Other projects</h2>
+      <Card class="card stack" id="others" title="Other projects">
         {await otherProjects(d, others)}
         <form method="post" action={`${BASE}/sign-in`} class="stack">
           <Fields fields={{ key: { ...KEY_FIELD, label: 'API key of another project' } }} />
@@ -103,7 +102,7 @@ async function projectPage(c: PageRequest, d: ConsoleDeps) {
             <button>Open project</button>
           </p>
         </form>
-      </section>
+      </Card>
     </>,
   )
 }

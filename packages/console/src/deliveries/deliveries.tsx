@@ -34,7 +34,11 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       showFound(c, service.deliveries.story(deliveryRef(c)), (found) =>
         show(
           c,
-          { title: `Delivery of ${found.detail.delivery.event}`, section: 'Deliveries' },
+          {
+            title: `Delivery of ${found.detail.delivery.event}`,
+            section: 'Deliveries',
+            crumb: 'delivery',
+          },
           <DeliveryPage {...found} />,
         ),
       ),

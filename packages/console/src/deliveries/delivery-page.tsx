@@ -1,4 +1,3 @@
-import { BASE } from '../context.js'
 import type { DeliveryDetail, DeliveryStory, Webhook } from '@org/agent-messaging-core'
 import { deliveryStatusOf } from '@org/agent-messaging-core/host'
 import type { DeliveryAttempt } from '@org/agent-messaging-core/storage'
@@ -17,6 +16,7 @@ import {
   Post,
   Status,
   WholeId,
+  Card,
 } from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { Live } from '../parts/table.js'
@@ -34,9 +34,6 @@ export function DeliveryPage({ story, detail, webhook }: DeliveryStory) {
   const { delivery, attempts, body } = detail
   return (
     <>
-      <p class="crumbs">
-        <a href={`${BASE}/deliveries`}>Deliveries</a> / delivery
-      </p>
       <h1>
         <code>{delivery.event}</code>
       </h1>
@@ -45,24 +42,22 @@ export function DeliveryPage({ story, detail, webhook }: DeliveryStory) {
           <StoryText story={story} />
           <Actions detail={detail} webhook={webhook} />
           <DeliveryFacts detail={detail} webhook={webhook} />
-          <section class="card" aria-labelledby="attempts">
-            <h2 id="attempts">Attempts</h2>
+          <Card id="attempts" title="Attempts">
             <ol class="timeline">
               {attempts.map((attempt) => (
                 <Attempt attempt={attempt} body={body} />
               ))}
               <NextStep detail={detail} webhook={webhook} />
             </ol>
-          </section>
+          </Card>
         </Live>
-        <section class="card" aria-labelledby="body">
-          <h2 id="body">Body</h2>
+        <Card id="body" title="Body">
           <p class="muted small">
             Indented for reading. Each attempt sends and signs the same bytes, without this white
             space. The button copies the bytes.
           </p>
           <JsonView text={body} what="body" />
-        </section>
+        </Card>
       </div>
     </>
   )

@@ -16,6 +16,7 @@ import {
   Post,
   Status,
   Time,
+  Card,
 } from '../parts/parts.js'
 import { AnswerParts, hasParts, partsOf } from './answer-parts.js'
 import { sessionsPath } from './message-table.js'
@@ -138,8 +139,7 @@ function SessionFacts({ agent, sessionId, messages: { data, nextCursor } }: Fact
   if (isRaw) url.searchParams.delete('view')
   else url.searchParams.set('view', 'raw')
   return (
-    <section class="card" aria-labelledby="facts">
-      <h2 id="facts">Details</h2>
+    <Card id="facts" title="Details">
       <Facts
         isCard={false}
         facts={{
@@ -171,7 +171,7 @@ function SessionFacts({ agent, sessionId, messages: { data, nextCursor } }: Fact
           ),
         }}
       />
-    </section>
+    </Card>
   )
 }
 

@@ -4,13 +4,21 @@ import type { Child } from 'hono/jsx'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { can, idIn, projectIn } from '../parts/input.js'
 import { show, showFound, need } from '../parts/layout.js'
-import { CONVERSATIONS, Person, sessionsPath } from './message-table.js'
+import { Person, sessionsPath } from './message-table.js'
 import { Live } from '../parts/table.js'
 import { AnswerParts, partsOf, withParts } from './answer-parts.js'
 import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { DeliveryLink, NextAttempt } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
-import { Facts, formatDuration, FullTime, Status, type Tone, WholeId } from '../parts/parts.js'
+import {
+  Facts,
+  formatDuration,
+  FullTime,
+  Status,
+  type Tone,
+  WholeId,
+  Card,
+} from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { nameOf, Questions } from './questions.js'
 import { ErrorText, messageLabel, outcomeLabel, runLabel, shortened } from '../parts/wording.js'
@@ -39,12 +47,16 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
     const person = nameOf(message.executionPrincipal)
     return show(
       c,
-      { title: `Message for ${person} in ${message.sessionId}`, section: 'Conversations' },
+      {
+        title: `Message for ${person} in ${message.sessionId}`,
+        section: 'Conversations',
+        crumb: (
+          <>
+            <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
+          </>
+        ),
+      },
       <>
-        <p class="crumbs">
-          <a href={CONVERSATIONS}>Conversations</a> /{' '}
-          <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
-        </p>
         <h1 class="long">
           Message for <bdi>{person}</bdi> in <bdi>{message.sessionId}</bdi>
         </h1>
@@ -52,8 +64,7 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
           <StoryText story={all.story} />
           <MessageActions agent={agent} message={message} />
           <div class="columns">
-            <section class="card" aria-labelledby="story">
-              <h2 id="story">What happened</h2>
+            <Card id="story" title="What happened">
               <ol class="timeline">
                 {stepsOf(all, isForCustomer)
                   .toSorted((a, b) => (a.at ?? Infinity) - (b.at ?? Infinity) || 0)
@@ -66,7 +77,7 @@ const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
                     </li>
                   ))}
               </ol>
-            </section>
+            </Card>
             <MessageFacts {...all} agent={agent} />
           </div>
         </Live>

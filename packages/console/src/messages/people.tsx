@@ -7,7 +7,7 @@ import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { Check } from '../parts/fields.js'
 import { byActor, can, projectIn, textIn } from '../parts/input.js'
 import { show, showFound, showProblem, need } from '../parts/layout.js'
-import { countText, formatCount } from '../parts/parts.js'
+import { countText, formatCount, Problem } from '../parts/parts.js'
 import { type Columns, Live, TableSection } from '../parts/table.js'
 import { SessionLink } from './conversation.js'
 import { messageColumns, messagesPath, PEOPLE, personPath } from './message-table.js'
@@ -44,11 +44,8 @@ function personPage(c: PageRequest, { service }: ConsoleDeps) {
   return showFound(c, found(), ({ messages, questions, names }) =>
     show(
       c,
-      { title: id, section: 'Conversations' },
+      { title: id, section: 'Conversations', crumb: 'person' },
       <>
-        <p class="crumbs">
-          <a href={messagesPath({})}>Conversations</a> / person
-        </p>
         <div class="heading">
           <h1 class="long" dir="auto">
             {id}
@@ -162,11 +159,7 @@ const ask = (c: PageRequest, id: string, found: Walked, problem?: string) => {
     },
     <>
       <p class="url">{id}</p>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <ul class="consequences">
         <li>
           This deletes {countText({ count: messages, isAll }, 'message', 'messages')} with their

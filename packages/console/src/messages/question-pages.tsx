@@ -17,7 +17,7 @@ import { byActor, can, type Form, idIn, pageOf, projectIn, textIn } from '../par
 import { FilterForm, PostForm } from '../parts/fields.js'
 import { show, showDone, showError, showFound, need } from '../parts/layout.js'
 import { messageFilterIn, messagePath, Person } from './message-table.js'
-import { countText, Facts, formatDuration, FullTime, Problem } from '../parts/parts.js'
+import { countText, Facts, formatDuration, FullTime, Problem, Tabs } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { answerText, type Input, nameOf, Questions } from './questions.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
@@ -99,14 +99,14 @@ function questionsPage(c: PageRequest, { service }: ConsoleDeps) {
 }
 
 const Views = ({ shown }: { readonly shown: 'open' | 'answered' }) => (
-  <nav class="tabs" aria-label="Questions shown">
-    <a href={QUESTIONS} aria-current={shown === 'open' ? 'page' : undefined}>
-      Open
-    </a>
-    <a href={`${QUESTIONS}/answered`} aria-current={shown === 'answered' ? 'page' : undefined}>
-      Answered
-    </a>
-  </nav>
+  <Tabs
+    label="Questions shown"
+    tabs={[
+      ['Open', QUESTIONS, shown === 'open'],
+      ['Answered', `${QUESTIONS}/answered`, shown === 'answered'],
+    ]}
+    current="page"
+  />
 )
 
 type Answered = {
@@ -231,13 +231,18 @@ const questionPage = (
       const input = openInput(message)
       return show(
         c,
-        { title: 'Question', section: 'Questions', status },
+        {
+          title: 'Question',
+          section: 'Questions',
+          crumb: (
+            <>
+              <a href={sessionPath(message.agentId, message.sessionId)}>session</a> /{' '}
+              <a href={messagePath(message.id)}>message</a>
+            </>
+          ),
+          status,
+        },
         <>
-          <p class="crumbs">
-            <a href={QUESTIONS}>Questions</a> /{' '}
-            <a href={sessionPath(message.agentId, message.sessionId)}>session</a> /{' '}
-            <a href={messagePath(message.id)}>message</a>
-          </p>
           <h1>Question</h1>
           <Problem text={refused?.problem} />
           <div class="halves">

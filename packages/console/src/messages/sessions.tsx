@@ -6,7 +6,7 @@ import { agentField, agentNames, type AgentNames, canListAgents, withKnownName }
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { showFound, need } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
-import { Problem, Status } from '../parts/parts.js'
+import { Problem, Status, Card, Tabs } from '../parts/parts.js'
 import { Empty, listPage } from '../parts/table.js'
 import { problemText } from '../parts/texts.js'
 import { type Draft, SendForm, sendFrom } from './send-form.js'
@@ -98,14 +98,13 @@ type ViewsProps = { readonly isSessions: boolean; readonly agent: string | undef
 
 /** Switches between the messages of all agents or of one, and the sessions of one. */
 const Views = ({ isSessions, agent }: ViewsProps) => (
-  <nav class="tabs" aria-label="View">
-    <a href={messagesPath({ agent })} aria-current={isSessions ? undefined : 'true'}>
-      Messages
-    </a>
-    <a href={sessionsPath(agent)} aria-current={isSessions ? 'true' : undefined}>
-      Sessions
-    </a>
-  </nav>
+  <Tabs
+    label="View"
+    tabs={[
+      ['Messages', messagesPath({ agent }), !isSessions],
+      ['Sessions', sessionsPath(agent), isSessions],
+    ]}
+  />
 )
 
 /** Leads to the retry of the listed messages, if it can select exactly these. */
@@ -234,15 +233,14 @@ function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
 }
 
 const NewSession = ({ agent, sessions, draft }: Chosen & { readonly draft: Draft | undefined }) => (
-  <section class="card" aria-labelledby="send">
-    <h2 id="send">Start a conversation with {agent.name}</h2>
+  <Card id="send" title={<>Start a conversation with {agent.name}</>}>
     <SendForm
       action={sessionsPath(agent.name)}
       agent={agent}
       draft={draft}
       session={sessions.data.length === 0 ? 'first' : ''}
     />
-  </section>
+  </Card>
 )
 
 const NoAgent = ({ canList }: { readonly canList: boolean }) =>

@@ -17,6 +17,8 @@ export type Page = {
   readonly title: string
   /** The section of the navigation that contains the page. */
   readonly section?: string
+  /** What the page shows of the section. Its link leads back to the section. */
+  readonly crumb?: Child
   /** Makes the status 400 by default. */
   readonly problem?: string | undefined
   readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
@@ -57,7 +59,7 @@ const HTMX = JSON.stringify({
 /** Answers with a whole page. */
 export async function show(
   c: PageRequest,
-  { title, section, problem, status = problem === undefined ? 200 : 400 }: Page,
+  { title, section, crumb, problem, status = problem === undefined ? 200 : 400 }: Page,
   children: Child,
 ) {
   const theme = getCookie(c, 'agent_messaging_theme')
@@ -94,6 +96,11 @@ export async function show(
         <Header c={c} section={section} theme={theme} open={open} />
         <main id="main" tabindex={-1}>
           <Notice text={noticeText(c.req.query('notice'))} />
+          {crumb !== undefined && (
+            <p class="crumbs">
+              <a href={SECTIONS.find(({ name }) => name === section)?.path}>{section}</a> / {crumb}
+            </p>
+          )}
           <ViewContext.Provider value={view}>{children}</ViewContext.Provider>
         </main>
       </body>

@@ -143,6 +143,40 @@ export const Problem = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
+type CardProps = {
+  /** The id of the heading. */
+  readonly id: string
+  readonly title: Child
+  readonly class?: string
+  readonly children: Child
+}
+
+/** A part of a page, below its heading. */
+export const Card = ({ id, title, class: look = 'card', children }: CardProps) => (
+  <section class={look} aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+)
+
+type TabsProps = {
+  readonly label: string
+  readonly tabs: readonly (readonly [text: Child, href: string, isShown: boolean])[]
+  /** Says what the shown tab is. */
+  readonly current?: 'page' | 'true'
+}
+
+/** Switches between views. */
+export const Tabs = ({ label, tabs, current = 'true' }: TabsProps) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map(([text, href, isShown]) => (
+      <a href={href} aria-current={isShown ? current : undefined}>
+        {text}
+      </a>
+    ))}
+  </nav>
+)
+
 type FactsProps = {
   /** Details by their names. A missing or false one is left out. */
   readonly facts: Readonly<Record<string, Child>>

@@ -4,7 +4,7 @@ import type { PageRequest } from '../context.js'
 import { fillSheet } from './sheet.js'
 import { type Page as ShownPage, show } from './layout.js'
 import { PAGE_LENGTH } from './input.js'
-import { formatCount, FullTime, relative, Time } from './parts.js'
+import { formatCount, FullTime, relative, Time, Card } from './parts.js'
 import { localDate, shortTime, useView } from './zone.js'
 
 /**
@@ -115,10 +115,9 @@ type SectionProps<Row> = Rows<Row> & {
 
 /** Shows a table below its heading. */
 export const TableSection = <Row,>({ id, title, empty, ...table }: SectionProps<Row>) => (
-  <section class="card flush" aria-labelledby={id}>
-    <h2 id={id}>{title}</h2>
+  <Card id={id} title={title} class="card flush">
     {table.rows.length === 0 ? empty : <DataTable labelledBy={id} {...table} />}
-  </section>
+  </Card>
 )
 
 type ListProps<Row> = {

@@ -6,7 +6,7 @@ import { Fields } from '../parts/fields.js'
 import { can, type Form, projectIn } from '../parts/input.js'
 import { goTo, show, showDone, showFound, need } from '../parts/layout.js'
 import { JsonView } from '../parts/json-view.js'
-import { CopyButton, type Label, Post, Status, Time } from '../parts/parts.js'
+import { CopyButton, type Label, Post, Status, Time, Card } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
 import { sessionsPath } from '../messages/message-table.js'
 import { useView } from '../parts/zone.js'
@@ -29,7 +29,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       return showFound(c, service.webhooks.list({ projectId, limit: 100 }), ({ data }) =>
         show(
           c,
-          { title: 'Catcher', section: 'Webhooks' },
+          { title: 'Catcher', section: 'Webhooks', crumb: 'catcher' },
           <CatcherPage
             url={url}
             isRegistered={data.some((webhook) => webhook.url === url)}
@@ -79,9 +79,6 @@ type CatcherPageProps = {
 function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps) {
   return (
     <>
-      <p class="crumbs">
-        <a href={`${BASE}/webhooks`}>Webhooks</a> / catcher
-      </p>
       <h1>Catcher</h1>
       <p class="muted">
         A built-in receiver for tests. The catcher shows each request, checks its signatures, and
@@ -100,8 +97,7 @@ function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps
           )}
         </Live>
         {can(useView().c, 'webhooks.create') && (
-          <section class="card" aria-labelledby="answer">
-            <h2 id="answer">Response</h2>
+          <Card id="answer" title="Response">
             <ResponseForm response={response} />
             {!isRegistered && requests.length > 0 && <Register />}
             {requests.length > 0 && (
@@ -109,7 +105,7 @@ function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps
                 Clear the list
               </Post>
             )}
-          </section>
+          </Card>
         )}
       </div>
     </>

@@ -9,7 +9,7 @@ import { instantOf, optional } from '../parts/filter.js'
 import { pageOf, shownTo } from '../parts/input.js'
 import { JsonView } from '../parts/json-view.js'
 import { show, showFound, showProblem, need } from '../parts/layout.js'
-import { Facts, FullTime, Status, WholeId } from '../parts/parts.js'
+import { Facts, FullTime, Status, WholeId, Card } from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { type Columns, Empty, listPage, TableSection } from '../parts/table.js'
 import { zoneOf } from '../parts/zone.js'
@@ -110,7 +110,7 @@ async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
     page
       ? show(
           c,
-          { title: `Event ${page.story.event.name}`, section: 'Events' },
+          { title: `Event ${page.story.event.name}`, section: 'Events', crumb: 'event' },
           <EventPage {...page} />,
         )
       : showProblem(c, 404, 'No such event'),
@@ -126,9 +126,6 @@ function EventPage({ story: { event, receivers, story }, sent }: EventPageProps)
   const { id, name, body, createdAt } = event
   return (
     <>
-      <p class="crumbs">
-        <a href={`${BASE}/events`}>Events</a> / event
-      </p>
       <h1>
         <code>{name}</code>
       </h1>
@@ -146,10 +143,9 @@ function EventPage({ story: { event, receivers, story }, sent }: EventPageProps)
             empty={<p class="muted">No webhook has a delivery of this event.</p>}
           />
         </div>
-        <section class="card" aria-labelledby="body">
-          <h2 id="body">Body</h2>
+        <Card id="body" title="Body">
           <JsonView text={body} what="body" />
-        </section>
+        </Card>
       </div>
     </>
   )

@@ -1,3 +1,4 @@
+import { Card } from '../parts/parts.js'
 import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
 import { errorIn, eventSummaries, sampleEvent } from '@org/agent-messaging-core/host'
 import {
@@ -135,14 +136,10 @@ const OWN = ['webhook.test', ...EVENT_NAMES] as const
 export const eventsPage = (c: PageRequest) =>
   show(
     c,
-    { title: 'Events', section: 'Webhooks' },
+    { title: 'Events', section: 'Webhooks', crumb: 'events' },
     <>
-      <p class="crumbs">
-        <a href={`${BASE}/webhooks`}>Webhooks</a> / events
-      </p>
       <h1>Events</h1>
-      <section class="card stack" aria-labelledby="bodies">
-        <h2 id="bodies">Samples of each body</h2>
+      <Card class="card stack" id="bodies" title="Samples of each body">
         {OWN.filter((name) => samplesFor(c).includes(name)).map((name) => (
           <details>
             <summary>
@@ -162,11 +159,10 @@ export const eventsPage = (c: PageRequest) =>
               </p>
             ),
         )}
-      </section>
-      <section class="card stack" aria-labelledby="verify">
-        <h2 id="verify">Verify a request</h2>
+      </Card>
+      <Card class="card stack" id="verify" title="Verify a request">
         <Verification />
-      </section>
+      </Card>
     </>,
   )
 
@@ -178,11 +174,8 @@ export function eventPage(c: PageRequest, { service }: ConsoleDeps) {
   return showFound(c, service.eventTypes.get({ projectId: projectIn(c), name }), (type) =>
     show(
       c,
-      { title: name, section: 'Webhooks' },
+      { title: name, section: 'Webhooks', crumb: <a href={`${BASE}/webhooks/events`}>events</a> },
       <>
-        <p class="crumbs">
-          <a href={`${BASE}/webhooks`}>Webhooks</a> / <a href={`${BASE}/webhooks/events`}>events</a>
-        </p>
         <h1>
           <code>{name}</code> <Marks type={type} />
         </h1>

@@ -8,7 +8,7 @@ import { can, projectIn } from '../parts/input.js'
 import { showFound } from '../parts/layout.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
-import { Command, Status, Time } from '../parts/parts.js'
+import { Command, Status, Time, Card, Tabs } from '../parts/parts.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { NEW_WEBHOOK, type WebhookDraft, WebhookForm } from './webhook-form.js'
 import { healthOf, outcomeLabel, WebhookName } from '../parts/wording.js'
@@ -56,16 +56,14 @@ export function webhooksPage(
       action: hasCatcher && <a href={`${BASE}/catcher`}>Catcher, a receiver for tests</a>,
       every: 5_000,
       tabs: all.length > 0 && (
-        <nav class="tabs" aria-label="Webhooks shown">
-          {SHOWN.map((one) => (
-            <a
-              href={`${BASE}/webhooks?show=${one.name}`}
-              aria-current={one === asked ? 'true' : undefined}
-            >
-              {one.text} {shownIn(one).length}
-            </a>
-          ))}
-        </nav>
+        <Tabs
+          label="Webhooks shown"
+          tabs={SHOWN.map((one) => [
+            `${one.text} ${shownIn(one).length}`,
+            `${BASE}/webhooks?show=${one.name}`,
+            one === asked,
+          ])}
+        />
       ),
       page: badFirst(shownIn(asked), (webhook) => BAD.matches(webhook, now), { limit }),
       columns: columnsFor(counted),
@@ -76,10 +74,9 @@ export function webhooksPage(
           <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
         ),
       aside: can(c, 'webhooks.create') && (
-        <section class="card" aria-labelledby="create">
-          <h2 id="create">Register a webhook</h2>
+        <Card id="create" title="Register a webhook">
           <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
-        </section>
+        </Card>
       ),
     })
   })

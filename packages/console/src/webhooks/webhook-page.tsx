@@ -40,9 +40,6 @@ type WebhookPageProps = {
 /** Shows a webhook: its health, actions, settings, attempts, and recent deliveries. */
 export const WebhookPage = ({ webhook, limit, deliveries, recent, tested }: WebhookPageProps) => (
   <>
-    <p class="crumbs">
-      <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
-    </p>
     <h1 class="long">{webhook.description ?? webhook.url}</h1>
     <Actions webhook={webhook} />
     <Live every={tested && isWaiting(tested) ? 1_000 : 5_000}>

@@ -59,7 +59,11 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       return showFound(c, found(), (page) =>
         show(
           c,
-          { title: page.webhook.description ?? page.webhook.url, section: 'Webhooks' },
+          {
+            title: page.webhook.description ?? page.webhook.url,
+            section: 'Webhooks',
+            crumb: 'webhook',
+          },
           <WebhookPage {...page} limit={service.host.limitOf(page.webhook)} />,
         ),
       )
