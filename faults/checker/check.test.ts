@@ -42,13 +42,19 @@ function dropEvent({ final, received: all }: Draft, id: string): void {
 /** Adds a delivery of the erased event. */
 function leaveDelivery({ deliveries }: Draft['final']): void {
   const { body } = the(deliveries, ({ deliveryId }) => deliveryId === 'w1-x1')
-  deliveries.push({
-    deliveryId: 'left',
-    webhookId: 'w1',
-    status: 'exhausted',
-    body: body.replaceAll('x1', 'x4'),
-    attempts: [],
-  })
+  deliveries.push({ ...UNTRIED, deliveryId: 'left', body: body.replaceAll('x1', 'x4') })
+}
+const UNTRIED = { webhookId: 'w1', status: 'exhausted', attempts: [] }
+
+/** Asks for the event x1 again. */
+function replayX1(history: Draft): void {
+  const asked = { webhookIds: ['w1'], types: ['order.*'], createdAfter: 0, createdBefore: 101 }
+  history.replays = [{ at: 300, ...asked, isDone: true }]
+}
+function addReplayed({ deliveries }: Draft['final']): void {
+  const { body } = the(deliveries, ({ deliveryId }) => deliveryId === 'w1-x1')
+  const deliveryId = `again-${deliveries.length}`
+  deliveries.push({ ...UNTRIED, deliveryId, body, isReplayed: true })
 }
 
 /** Changes of the valid history, one for each kind of violation. */
@@ -366,6 +372,17 @@ const planted: readonly (readonly [
     'a webhook gets an event that its filter refuses',
     ({ final }) => void (the(final.webhooks, ({ webhookId }) => webhookId === 'w1').kind = 'small'),
   ],
+  ['replayed', 'a replay makes no delivery', (history) => replayX1(history)],
+  ['replayed', 'a delivery is made by no replay', ({ final }) => addReplayed(final)],
+  [
+    'replayed',
+    'a replay makes two deliveries',
+    (history) => {
+      replayX1(history)
+      addReplayed(history.final)
+      addReplayed(history.final)
+    },
+  ],
   ['counts', 'a count is lost', ({ counted }) => void counted?.rows.pop()],
   ['counts', 'nothing is counted', ({ counted }) => void counted?.rows.splice(0)],
   [
@@ -452,6 +469,13 @@ describe('the checker', () => {
 })
 
 describe('the checker, after actions of users', () => {
+  it('allows the delivery of a replay, out of order', () => {
+    const history = validHistory() as Draft
+    replayX1(history)
+    addReplayed(history.final)
+    expect(check(history)).toEqual([])
+  })
+
   it('counts attempts from 1 after a retry, and expects a report of the earlier end', () => {
     const history = validHistory() as Draft
     const first = the(history.runs, ({ messageId }) => messageId === 'm3')

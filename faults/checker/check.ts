@@ -9,6 +9,7 @@ import type { History } from './history.js'
 import { onePerKey } from './one-per-key.js'
 import { outbox } from './outbox.js'
 import { published } from './published.js'
+import { replayed } from './replayed.js'
 import { sameBytes } from './same-bytes.js'
 import { schedule } from './schedule.js'
 import { sessionOrder } from './session-order.js'
@@ -30,6 +31,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   counts,
   'circuit-reports': circuitReports,
   published,
+  replayed,
 })
 
 /** Returns all violations in the history. */

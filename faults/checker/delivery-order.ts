@@ -5,14 +5,14 @@ import type { Invariant } from './violation.js'
 
 /**
  * 10. An ordered webhook gets no request for a delivery before the recorded requests for the
- * earlier ones of its session. A redelivery is out of order.
+ * earlier ones of its session. A redelivery and a replay are out of order.
  */
 export const deliveryOrder: Invariant = function* (history) {
   const requests = groupBy(history.received, ({ headers }) => headers['webhook-id'] ?? '')
   for (const deliveries of sessionsOf(history).values()) {
     let lastBefore = -Infinity
-    for (const { deliveryId, attempts, redeliveredAt = [] } of deliveries) {
-      if (redeliveredAt.length > 0) continue
+    for (const { deliveryId, attempts, redeliveredAt = [], isReplayed } of deliveries) {
+      if (isReplayed || redeliveredAt.length > 0) continue
       const own = requests.get(deliveryId) ?? []
       if (own.some(({ at }) => at < lastBefore))
         yield { of: deliveryId, problem: 'a request came before the delivery ahead of it ended' }

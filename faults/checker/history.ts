@@ -9,6 +9,7 @@ export type History = {
   /** Absent if nothing was published, with the next one. */
   readonly published?: readonly PublishRequest[]
   readonly erasures?: readonly Erasure[]
+  readonly replays?: readonly Replay[]
   readonly received: readonly ReceivedRequest[]
   readonly runs: readonly AgentRun[]
   readonly faults: readonly Fault[]
@@ -99,6 +100,18 @@ export type Erasure = {
   readonly isDone: boolean
 }
 
+/** A request to send stored events to webhooks again. */
+export type Replay = {
+  readonly at: number
+  readonly webhookIds: readonly string[]
+  readonly types: readonly string[]
+  /** Times of day. */
+  readonly createdAfter: number
+  readonly createdBefore: number
+  /** True if the service says that it has made all deliveries. False if the answer was lost. */
+  readonly isDone: boolean
+}
+
 /** A request to a receiver, with its answer. */
 export type ReceivedRequest = {
   readonly at: number
@@ -150,7 +163,11 @@ export type FinalState = {
   readonly purgedBefore?: number
 }
 
-export type FinalEvent = Omit<AskedEvent, 'endUserId'> & { readonly id: string }
+export type FinalEvent = Omit<AskedEvent, 'endUserId'> & {
+  readonly id: string
+  /** Time of day. */
+  readonly createdAt: number
+}
 
 export type FinalMessage = {
   readonly messageId: string
@@ -189,6 +206,8 @@ export type FinalDelivery = {
   readonly place?: number
   /** Times of redelivery requests. */
   readonly redeliveredAt?: readonly number[]
+  /** True if a replay made it. */
+  readonly isReplayed?: boolean
   readonly attempts: readonly FinalAttempt[]
 }
 

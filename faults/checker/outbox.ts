@@ -3,12 +3,15 @@ import { groupBy } from './group-by.js'
 import type { FinalEvent, FinalMessage, FinalWebhook, History } from './history.js'
 import type { Breach, Invariant } from './violation.js'
 
-/** 3. Each event has one delivery per subscribed webhook. Each end of a message is one event. */
+/**
+ * 3. Each event has one delivery per subscribed webhook, beside those of replays. Each end of a
+ * message is one event.
+ */
 export const outbox: Invariant = function* (history) {
   const { final } = history
   const reported = final.deliveries.map((delivery) => ({ ...delivery, ...eventOf(delivery.body) }))
   for (const [event, deliveries] of groupBy(
-    reported,
+    reported.filter(({ isReplayed }) => !isReplayed),
     ({ webhookId, eventId }) => `${eventId} to ${webhookId}`,
   ))
     if (deliveries.length > 1)
@@ -71,7 +74,7 @@ export const getsPublished = (webhook: FinalWebhook, { type, kind }: FinalEvent)
 const isSubscribed = (webhook: FinalWebhook | undefined, event: string | undefined): boolean =>
   event === 'webhook.test' || (webhook?.events.some((one) => includes(one, event)) ?? false)
 
-const includes = (subscription: string, event = ''): boolean =>
+export const includes = (subscription: string, event = ''): boolean =>
   subscription === '*' ||
   subscription === event ||
   (subscription.endsWith('.*') && event.startsWith(subscription.slice(0, -1)))

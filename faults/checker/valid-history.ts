@@ -29,11 +29,12 @@ const WEBHOOKS = [
   { webhookId: 'w2', events: ['message.responded'], secret: SECRET },
 ]
 
-const EVENTS = ['x1', 'x2', 'x3'].map((text) => ({
+const EVENTS = ['x1', 'x2', 'x3'].map((text, n) => ({
   type: 'order.paid',
   text,
   id: `id of ${text}`,
   sessionId: 'orders',
+  createdAt: 100 + n,
 }))
 const GONE = { type: 'order.paid', text: 'x4', id: 'id of x4', endUserId: 'p' }
 

@@ -80,12 +80,13 @@ export const inputOf = ({ type, text, kind, ...fields }: AskedEvent) => ({
 
 /** The event of a body of the log. Undefined for an event of the service. */
 export function publishedIn(body: LoggedBody) {
-  const { event: type, id, data } = body
+  const { event: type, id, createdAt, data } = body
   const { text, kind, agentId, sessionId } = data
   if (text === undefined) return undefined
   return {
     id,
     type,
+    createdAt: Date.parse(createdAt),
     text,
     ...(kind !== undefined && { kind }),
     ...(agentId !== undefined && { agentId }),
@@ -96,5 +97,6 @@ export function publishedIn(body: LoggedBody) {
 export type LoggedBody = {
   readonly event: string
   readonly id: string
+  readonly createdAt: string
   readonly data: Partial<Pick<AskedEvent, 'text' | 'kind' | 'agentId' | 'sessionId'>>
 }

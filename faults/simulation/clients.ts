@@ -1,5 +1,5 @@
 import type { SendInput } from '@org/agent-messaging-core'
-import type { ClientRequest, Erasure, PublishRequest } from '../checker/history.js'
+import type { ClientRequest, Erasure, PublishRequest, Replay } from '../checker/history.js'
 import type { Population } from './populate.js'
 import type { Answered, AnyProcess, Request } from './process.js'
 import { createPublisher } from './publisher.js'
@@ -12,11 +12,15 @@ export type Clients = {
   readonly requests: readonly ClientRequest[]
   readonly published: readonly PublishRequest[]
   readonly erasures: readonly Erasure[]
+  readonly replays: readonly AskedReplay[]
   /** Number of clients that still run. */
   readonly busy: number
   /** Starts a client that performs this number of actions in turn. */
   come(actions: number): void
 }
+
+/** `id`: that of the recovery, unless the answer was lost. */
+export type AskedReplay = Omit<Replay, 'isDone'> & { readonly id: string | undefined }
 
 type ClientOptions = Pick<Population, 'projectId' | 'agentIds' | 'erases'> & {
   readonly timeline: Timeline
@@ -31,6 +35,7 @@ const KEYS = 12
 const TRIES = 4
 const LONGEST_WAIT_MS = 12_000
 const PAUSE_MS = 1_200
+const LONGEST_REPLAY_MS = 60_000
 const RETRY_PAUSE_MS = 2_000
 const PAGE = { limit: 50 }
 
@@ -44,6 +49,7 @@ export function createClients({
 }: ClientOptions): Clients {
   const { dice } = timeline
   const requests: ClientRequest[] = []
+  const replays: AskedReplay[] = []
   /** Accepted messages, with their agents. */
   const known: { readonly agent: string; readonly messageId: string }[] = []
   let webhooks = 0
@@ -184,6 +190,24 @@ export function createClients({
     ])()
   }
 
+  /** Sends published events to one or two webhooks again. */
+  async function replay(): Promise<void> {
+    const listed = await ask((service) => service.webhooks.list({ projectId, ...PAGE }))
+    const webhooks = listed?.unwrapOr(undefined)?.data ?? []
+    if (webhooks.length === 0) return
+    const chosen = Array.from({ length: 1 + dice.below(2) }, () => dice.oneOf(webhooks).id)
+    const events = {
+      webhookIds: [...new Set(chosen)],
+      types: dice.oneOf([['order.*'], ['order.paid', 'invoice.late']]),
+      createdAfter: timeline.now() - dice.below(LONGEST_REPLAY_MS),
+    }
+    const at = timeline.elapsed
+    const started = await ask((service) => service.recoveries.start({ projectId, events }))
+    const recovery = started?.unwrapOr(undefined)
+    const createdBefore = recovery?.filter.createdBefore ?? Infinity
+    replays.push({ at, id: recovery?.id, createdBefore, ...events })
+  }
+
   /** Creates a webhook and sometimes deletes it again. */
   async function addTemporaryWebhook(): Promise<void> {
     const created = await ask((service) =>
@@ -223,6 +247,7 @@ export function createClients({
     [3, toDelivery],
     [3, toWebhook],
     [2, addTemporaryWebhook],
+    [2, replay],
     [1, toAgent],
     [2, cron],
   ]
@@ -231,6 +256,7 @@ export function createClients({
     requests,
     published: publisher.published,
     erasures: publisher.erasures,
+    replays,
     get busy() {
       return busy
     },

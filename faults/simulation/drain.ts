@@ -34,7 +34,9 @@ export async function drain({
       await storage.messages.backlog(timeline.now()),
     )
     const { open } = unwrap(await storage.deliveries.backlog(timeline.now()))
-    if (queued + running + deferred + inputRequired + open === 0) return true
+    const { data: recoveries } = unwrap(await storage.recoveries.list(projectId, { limit: 100 }))
+    const isSearching = recoveries.some(({ state }) => state.kind === 'running')
+    if (queued + running + deferred + inputRequired + open === 0 && !isSearching) return true
   }
   return false
 }

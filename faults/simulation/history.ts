@@ -14,8 +14,9 @@ import type {
   FinalMessage,
   FinalState,
   History,
+  Replay,
 } from '../checker/history.js'
-import { publishedIn } from '../harness/new-events.js'
+import { publishedIn, type LoggedBody } from '../harness/new-events.js'
 import type { Agents, Ran } from './agents.js'
 import type { FaultLog } from './fault-log.js'
 import type { Population } from './populate.js'
@@ -52,6 +53,7 @@ export async function historyOf(parts: Parts): Promise<History> {
     requests: clients.requests,
     published: clients.published,
     erasures: clients.erasures,
+    replays: await replaysOf(parts),
     received: receivers.received.map(({ url, ...request }) => ({
       ...request,
       webhookId: idOf.get(url) ?? url,
@@ -64,6 +66,15 @@ export async function historyOf(parts: Parts): Promise<History> {
 }
 
 const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retriesAt.get(token) ?? 0
+
+/** A recovery that has read all events is `sending` or `done`. */
+async function replaysOf({ storage, projectId, clients }: Parts): Promise<Replay[]> {
+  const stored = await readAll((page) => storage.recoveries.list(projectId, page))
+  const done = new Set(
+    stored.flatMap(({ id, state }) => (['sending', 'done'].includes(state.kind) ? id : [])),
+  )
+  return clients.replays.map(({ id, ...replay }) => ({ ...replay, isDone: done.has(id ?? '') }))
+}
 
 async function detailsOf({ storage, projectId }: Parts): Promise<DeliveryDetail[]> {
   const details: DeliveryDetail[] = []
@@ -168,14 +179,17 @@ function finalDelivery(
   { redelivered, places }: StoreRecord,
   startedAt: number,
 ): FinalDelivery {
-  const { id: deliveryId, webhookId, eventId, state } = delivery
+  const { id: deliveryId, webhookId, eventId, state, createdAt } = delivery
   const place = places.get(eventId)
+  const event = JSON.parse(body) as LoggedBody
   return {
     deliveryId,
     webhookId,
     status: state.kind,
     body,
     ...(place !== undefined && { place }),
+    // The commit of an event makes its deliveries.
+    isReplayed: createdAt !== Date.parse(event.createdAt),
     redeliveredAt: redelivered
       .filter(({ of }) => of === deliveryId || of === webhookId)
       .map(({ at }) => at),

@@ -5,6 +5,7 @@ import {
   type DeliveryStore,
   type EventStore,
   type MessageStore,
+  type RecoveryTask,
   type Storage,
 } from '@org/agent-messaging-core/storage'
 import { accepted, mapped, unwrap } from '@org/agent-messaging-testing'
@@ -35,6 +36,23 @@ const inPublish = (
   store: (storage) => ({
     ...storage,
     events: { ...storage.events, publish: change(storage.events.publish) },
+  }),
+})
+
+/** Changes which recoveries are created for one that sends events again. */
+const inReplays = (change: (replay: RecoveryTask) => readonly RecoveryTask[]): Mutation => ({
+  store: (storage) => ({
+    ...storage,
+    recoveries: {
+      ...storage.recoveries,
+      create: async (recovery, ...rest) => {
+        const made = recovery.filter.webhookIds ? change(recovery) : [recovery]
+        const [created] = await Promise.all(
+          made.map((one) => storage.recoveries.create(one, ...rest)),
+        )
+        return created ?? success('created')
+      },
+    },
   }),
 })
 
@@ -230,6 +248,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
           outgoing: { ...outgoing, events: outgoing.events.toReversed() },
         }),
   ),
+
+  'a replay leaves out the newest events': inReplays((replay) => [
+    { ...replay, filter: { ...replay.filter, createdBefore: replay.createdAt - 2_000 } },
+  ]),
+
+  'a replay is made twice': inReplays((replay) => [replay, { ...replay, id: `${replay.id}-2` }]),
 
   'a filter is ignored': {
     store: (storage) => ({

@@ -35,6 +35,7 @@ const EVERYTHING = [
   'delivered',
   'exhausted',
   'redelivered',
+  'sent again by a replay',
   'run.refused',
   'delivery.refused',
   'webhook.circuit',
@@ -48,8 +49,11 @@ function addKinds(met: Set<string>, { lines, history }: Simulation): void {
   for (const { kind } of history.faults) met.add(kind)
   for (const { state, retries = 0 } of history.final.messages)
     met.add(state).add(retries > 0 ? 'retried' : 'not retried')
-  for (const { status, redeliveredAt = [] } of history.final.deliveries)
-    met.add(status).add(redeliveredAt.length > 0 ? 'redelivered' : '')
+  for (const { status, redeliveredAt = [], isReplayed } of history.final.deliveries)
+    met
+      .add(status)
+      .add(redeliveredAt.length > 0 ? 'redelivered' : '')
+      .add(isReplayed ? 'sent again by a replay' : '')
   for (const { events, answer } of history.published ?? [])
     met
       .add(events.length > 1 ? 'a batch' : 'one event')
