@@ -1,8 +1,8 @@
 import { exchange, PLATFORM_PROJECT } from '@org/agent-messaging-http-kit'
-import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
+import { Hono, type MiddlewareHandler, type Next } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { notesOf } from './document/describe-route.js'
-import type { Env } from './env.js'
+import type { Env, RouteContext } from './env.js'
 import { refuse } from './errors.js'
 import { belowProject } from './path-id.js'
 import { type HttpDeps, type HttpOptions, withDefaults } from './options.js'
@@ -147,7 +147,7 @@ const exchangeOf = (d: HttpDeps): MiddlewareHandler<Env> => {
   }
 }
 
-async function answerSafely(c: Context<Env>, next: Next, onError: HttpDeps['onError']) {
+async function answerSafely(c: RouteContext, next: Next, onError: HttpDeps['onError']) {
   try {
     // No id or name has NUL, and PostgreSQL cannot compare it.
     if (c.req.path.includes('\0')) c.res = refuse(c, { kind: 'route_not_found' })
@@ -159,7 +159,7 @@ async function answerSafely(c: Context<Env>, next: Next, onError: HttpDeps['onEr
 }
 
 /** Answers a value that a handler threw, which is a defect. */
-function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps['onError']): Response {
+function answerThrown(c: RouteContext, thrown: unknown, onError: HttpDeps['onError']): Response {
   onError?.(thrown, c.get('requestId'))
   return refuse(c, { kind: 'internal' })
 }

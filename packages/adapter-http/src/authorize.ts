@@ -6,9 +6,9 @@ import {
   type HttpError,
   type RequestError,
 } from '@org/agent-messaging-http-kit'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import { annotated, type SecurityScheme } from './document/describe-route.js'
-import type { Env } from './env.js'
+import type { Env, RouteContext } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
 
@@ -102,5 +102,5 @@ export function authorizeOperator(
 export const anyone: MiddlewareHandler<Env> = (_, next) => next()
 
 /** A host that mounts the app can set another actor. */
-const setActor = (c: Context<Env>, actor: Actor): void =>
+const setActor = (c: RouteContext, actor: Actor): void =>
   c.set('actor', (c.get('actor') as Actor | undefined) ?? actor)

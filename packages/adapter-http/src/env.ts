@@ -1,5 +1,6 @@
 import type { Actor } from '@org/agent-messaging-core'
 import type { KitEnv } from '@org/agent-messaging-http-kit'
+import type { Context } from 'hono'
 
 /** The variables that the handlers of one request share. */
 export type Env = {
@@ -12,3 +13,6 @@ export type Env = {
     runToken: string
   }
 }
+
+/** One request, and its answer. */
+export type RouteContext = Context<Env>

@@ -1,8 +1,7 @@
 import { entryFor, type Issue, type ByKind } from '@org/agent-messaging-core/host'
 import type { BucketLevel } from '@org/agent-messaging-core/storage'
 import { refusalHeaders, refusalOf, type HttpError, reply } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 import { errorAnchor, type ErrorBody } from './wire/error.js'
 
 type Entries<T> = Partial<ByKind<HttpError, T>>
@@ -36,11 +35,11 @@ const ROOTS =
   /\/(?:v1|api\/cron\/webhooks|healthz|readyz|metrics|openapi\.json|docs|schemas|inputs)(?:\/|$)/
 
 /** Returns the path of the app, for links to its own pages. */
-const mountPathOf = ({ req }: Context<Env>): string =>
+const mountPathOf = ({ req }: RouteContext): string =>
   encodeURI(req.path.slice(0, Math.max(0, req.path.search(ROOTS))))
 
 /** Answers with an error. */
-export function refuse(c: Context<Env>, error: HttpError) {
+export function refuse(c: RouteContext, error: HttpError) {
   const refusal = refusalOf(error)
   const { code, status } = refusal
   c.set('refusal', {
@@ -71,7 +70,7 @@ function stateAndAdvice(state: string, isStarting: boolean): string {
  * without an API key sees only its own bucket: the one of the project tells what others send.
  */
 export function rateLimitHeaders(
-  c: Context<Env>,
+  c: RouteContext,
   all: readonly BucketLevel[],
 ): Record<string, string> {
   const { access } = c.get('requester')

@@ -1,7 +1,6 @@
 import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
 import { type HttpError, readBytes, refusal } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 export const unreadBody = [
@@ -16,7 +15,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * Reads the body as JSON. Limits its bytes, depth and values. A body whose `Content-Length` is too
  * large is not read at all. Other bodies are read up to the limit. Refuses any other body.
  */
-export async function readJson(c: Context<Env>, maxBytes: number): Promise<unknown> {
+export async function readJson(c: RouteContext, maxBytes: number): Promise<unknown> {
   const problem = headerProblem(c)
   if (problem) return refusal(problem)
   const cached = { ...c.req.bodyCache }
@@ -41,13 +40,13 @@ export const readJsonIfSent: typeof readJson = async (c, maxBytes) =>
  * Without a length, a body that the host has read looks like no body. `Content-Type` then tells
  * them apart.
  */
-const isBodyless = ({ req }: Context<Env>): boolean => {
+const isBodyless = ({ req }: RouteContext): boolean => {
   const length = req.header('content-length')
   if (req.header('transfer-encoding') !== undefined) return false
   return length === undefined ? req.header('content-type') === undefined : Number(length) === 0
 }
 
-function headerProblem(c: Context<Env>): HttpError | undefined {
+function headerProblem(c: RouteContext): HttpError | undefined {
   const type = c.req.header('content-type')
   if (type === undefined || !isJson(type))
     return {
@@ -78,7 +77,7 @@ function isJson(contentType: string): boolean {
   )
 }
 
-async function readText(c: Context<Env>, maxBytes: number): Promise<string | HttpError> {
+async function readText(c: RouteContext, maxBytes: number): Promise<string | HttpError> {
   const bytes = await readBytes(c, maxBytes)
   if (!(bytes instanceof Uint8Array)) return bytes
   if (bytes.length === 0)

@@ -12,21 +12,23 @@ import {
   type HttpError,
   lateRefusal,
   reply,
+  replyEmpty,
 } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'
 import { authorize } from './authorize.js'
 import { annotated, describeHandler, type RouteNotes } from './document/describe-route.js'
-import type { Env } from './env.js'
+import type { Env, RouteContext } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
 import { readJson, readJsonIfSent, unreadBody } from './read-json.js'
 import type { BodyOf } from './wire/body.js'
+import { named } from './wire/body.js'
 
 /** How a route answers with the value of its use case. */
 type Answer<T> = Pick<RouteNotes, 'answers'> & {
-  readonly show: (c: Context<Env>, value: T) => Response
+  readonly show: (c: RouteContext, value: T) => Response
 }
 
 export const shown = <T, Schema extends z.ZodType>(
@@ -50,13 +52,11 @@ export const shownPage = <T, Row extends z.ZodType>(
 })
 
 const pageSchema = (row: z.ZodType, more: object) =>
-  z
-    .object({
-      data: z.array(row),
-      nextCursor: z.string().nullable().describe('Send it as `?cursor=`. Null on the last page.'),
-      ...more,
-    })
-    .meta({ id: `${row.meta()?.id}Page` })
+  named(`${row.meta()?.id}Page`, {
+    data: z.array(row),
+    nextCursor: z.string().nullable().describe('Send it as `?cursor=`. Null on the last page.'),
+    ...more,
+  })
 
 export const withoutBody = (description: string): Answer<unknown> => ({
   answers: { 204: { description } },
@@ -68,12 +68,6 @@ export const ownAnswers = (answers: RouteNotes['answers']): Answer<Response> => 
   answers,
   show: (_, response) => response,
 })
-
-export const replyEmpty = (c: Context<Env>): Response =>
-  new Response(null, {
-    status: 204,
-    headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
-  })
 
 /** The errors that a declaration names. The checks add the others. */
 type KindIn<Found> = Exclude<
@@ -117,7 +111,7 @@ export const routesOf =
   ) =>
   <T, Sent extends z.ZodType, Found extends Promise<T>, Kind extends HttpError['kind'] = never>(
     declared: Declared<T, Sent, Kind> & Access<G>,
-    handler: (c: Context<Env>, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
+    handler: (c: RouteContext, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
   ) => {
     const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
     const checks: MiddlewareHandler[] = [
@@ -130,7 +124,7 @@ export const routesOf =
 
     // Each check ends before the next one starts. Hono's own chain keeps all checks in memory until
     // the answer is ready: more than half a kilobyte each for every waiting caller.
-    async function check(c: Context<Env>): Promise<Response> {
+    async function check(c: RouteContext): Promise<Response> {
       for (const one of checks) {
         const refusal = await refusalBy(one, c)
         if (refusal) return refusal
@@ -142,7 +136,7 @@ export const routesOf =
       return refuse(c, ended)
     }
 
-    async function answerOf(c: Context<Env>): Promise<Response> {
+    async function answerOf(c: RouteContext): Promise<Response> {
       const sent = c.req.valid((body ? 'json' : 'query') as never)
       try {
         return answer.show(c, await handler(c, sent))
@@ -153,7 +147,7 @@ export const routesOf =
   }
 
 /** A request with a revoked key is refused for that reason, whatever else is wrong with it. */
-async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<Response | undefined> {
+async function refusalBy(check: MiddlewareHandler, c: RouteContext): Promise<Response | undefined> {
   let isAccepted = false
   try {
     const refusal = await check(c, async () => {
@@ -166,13 +160,13 @@ async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<Res
 }
 
 /** Returns a refusal if the request has a recalled key that is not valid now. */
-async function refuseRevoked(c: Context<Env>): Promise<Response | undefined> {
+async function refuseRevoked(c: RouteContext): Promise<Response | undefined> {
   const revoked = await accessOf(c)?.confirm()
   return revoked && refuse(c, revoked)
 }
 
 /** Undefined for a route without an API key. */
-const accessOf = (c: Context<Env>) => c.get('requester') as Requester | undefined
+const accessOf = (c: RouteContext) => c.get('requester') as Requester | undefined
 
 // This layer checks types and required fields. The service checks sizes and rules, for embedders
 // too.
@@ -216,11 +210,11 @@ const MAX_ISSUES = 20
 type Checked = { data: unknown } & ({ success: true } | { success: false; error: z.core.$ZodError })
 
 const refuseInvalidQuery = (result: Checked, c: Context) =>
-  result.success ? undefined : refuseInvalid(c as Context<Env>, result, 'query')
+  result.success ? undefined : refuseInvalid(c as RouteContext, result, 'query')
 
 /** `whole` names the input in an issue that is about no single field. */
 function refuseInvalid(
-  c: Context<Env>,
+  c: RouteContext,
   { data, error }: { readonly data: unknown; readonly error: z.core.$ZodError },
   whole: 'body' | 'query',
 ): Response {

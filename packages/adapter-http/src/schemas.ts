@@ -19,6 +19,20 @@ export const fieldsOf = <Shape extends z.ZodRawShape>(
       issue.code === 'unrecognized_keys' ? unknownFields(issue.keys, Object.keys(shape)) : problem,
   })
 
+/** The fields of a body that the document has under this name. */
+export const namedFields = <Shape extends z.ZodRawShape>(
+  id: string,
+  shape: Shape,
+  notes: object = {},
+) => fieldsOf(shape).meta({ ...notes, id })
+
+/** The named fields of a creation. */
+export const creationOf = <Shape extends z.ZodRawShape>(
+  id: string,
+  shape: Shape,
+  notes: object = {},
+) => namedFields(id, nullAsAbsent(shape), notes)
+
 /** A pattern for documents. Generated clients do not compile if the pattern has NUL itself. */
 export const NO_NUL = '^[^\\x00]*$'
 

@@ -21,8 +21,8 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import type { Agent, AnswerStream, Json, Message, Sent } from '@org/agent-messaging-core'
-import { canonicalJson, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Agent, AnswerStream, Message, Sent } from '@org/agent-messaging-core'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { mayCall, errorIn } from '@org/agent-messaging-core/host'
 import { isFinal, openInput } from '@org/agent-messaging-core/storage'
 import {
@@ -33,6 +33,8 @@ import {
   type HttpError,
   type Requester,
   type Sender,
+  hasContent,
+  refOf,
 } from '@org/agent-messaging-http-kit'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
@@ -301,12 +303,6 @@ export class AgentHandler implements A2ARequestHandler {
   }
 }
 
-const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
-  projectId,
-  agent,
-  messageId,
-})
-
 function asksAnew(message: Message, knownInputId: string | undefined): boolean {
   const open = openInput(message)
   return open !== undefined && open.id !== knownInputId
@@ -328,13 +324,14 @@ function refusedPart(error: HttpError, { parts }: Input): A2AError | undefined {
 }
 
 /** Returns the message of the send. Throws if its id belongs to another message. */
-function originalOf({ message, attached }: Sent, { message: text, parts }: Input): Message {
-  const { inputParts = [] } = message
-  const isSame = () =>
-    message.message === text &&
-    canonicalJson([...inputParts] as Json[]) ===
-      canonicalJson(parts.map(({ part }) => part) as Json[])
-  if (attached && !isSame())
-    throw new RequestMalformedError('message.messageId was already used with a different message')
-  return message
+function originalOf(sent: Sent, { message: text, parts }: Input): Message {
+  if (
+    hasContent(
+      sent,
+      text,
+      parts.map(({ part }) => part),
+    )
+  )
+    return sent.message
+  throw new RequestMalformedError('message.messageId was already used with a different message')
 }

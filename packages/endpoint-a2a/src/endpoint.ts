@@ -1,7 +1,7 @@
 import { A2A_PROTOCOL_VERSION, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { Agent } from '@org/agent-messaging-core'
-import { acceptsText, isUuid, type InputPart } from '@org/agent-messaging-core/runtime'
-import { isAgentName, errorIn, type A2aSkill } from '@org/agent-messaging-core/host'
+import { acceptsText, type InputPart } from '@org/agent-messaging-core/runtime'
+import { errorIn, type A2aSkill } from '@org/agent-messaging-core/host'
 import {
   allowAccess,
   callerOf,
@@ -10,10 +10,11 @@ import {
   reply,
   senderOf,
   withDefaults,
+  isAgentRef,
 } from '@org/agent-messaging-http-kit'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { AgentHandler } from './agent-handler.js'
-import type { Env } from './env.js'
+import type { Env, RouteContext } from './env.js'
 import { a2aError, confirmKey, Refusal, rethrow } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
 import type { A2aEndpointOptions, Deps } from './options.js'
@@ -48,7 +49,7 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
   return app as unknown as Hono
 }
 
-const refuseAccess = (_: Context<Env>, error: HttpError): never => {
+const refuseAccess = (_: RouteContext, error: HttpError): never => {
   throw a2aError(error)
 }
 
@@ -74,17 +75,17 @@ async function publishedAgent(
   caller: ReturnType<typeof callerOf>,
   name: string,
 ): Promise<Agent | undefined> {
-  if (!isAgentName(name) && !isUuid(name)) return undefined
+  if (!isAgentRef(name)) return undefined
   const found = await service.agents
     .get({ ...caller, agent: name })
     .catch((thrown) => (errorIn(thrown).kind === 'agent_not_found' ? undefined : rethrow(thrown)))
   return found?.a2a?.enabled === true ? found : undefined
 }
 
-const originOf = ({ req }: Context<Env>, { publicUrl }: Deps): string =>
+const originOf = ({ req }: RouteContext, { publicUrl }: Deps): string =>
   publicUrl?.()?.replace(/\/$/, '') ?? new URL(req.url).origin
 
-async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> {
+async function answerCard(c: RouteContext, { crypto }: Deps): Promise<Response> {
   const handler = c.get('handler')
   await confirmKey(handler.access)
   const card = await handler.getAgentCard()

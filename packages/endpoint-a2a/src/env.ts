@@ -1,4 +1,5 @@
 import type { KitEnv } from '@org/agent-messaging-http-kit'
+import type { Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 
 /** The variables that the handlers of one request share. */
@@ -8,3 +9,6 @@ export type Env = {
     handler: AgentHandler
   }
 }
+
+/** One request, and its answer. */
+export type RouteContext = Context<Env>

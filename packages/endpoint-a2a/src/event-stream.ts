@@ -1,7 +1,6 @@
 import { formatSSEErrorEvent, formatSSEEvent } from '@a2a-js/sdk'
 import { HEARTBEAT, replyEvents, type EventText } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 
 type Writer = {
   /** Returns the error as an event of the binding. */
@@ -13,7 +12,7 @@ type Writer = {
  * of a stream.
  */
 export async function replyStream(
-  c: Context<Env>,
+  c: RouteContext,
   events: AsyncGenerator<unknown, void, undefined>,
   writer: Writer,
 ): Promise<Response> {

@@ -3,8 +3,7 @@ import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/ser
 import type { JsonObject } from '@org/agent-messaging-core'
 import { bodyTextRule, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { reply } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
@@ -30,7 +29,7 @@ const METHODS: ReadonlySet<string> = new Set([
 ])
 
 /** Answers a request of the JSON-RPC binding. Errors of an operation have the status 200. */
-export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response> {
+export async function answerJsonRpc(c: RouteContext, d: Deps): Promise<Response> {
   const handler = c.get('handler')
   let id: Id = null
   const refuseCall = async (error: unknown, headers = {}): Promise<Response> =>

@@ -1,8 +1,7 @@
 import { toRestErrorBody } from '@a2a-js/sdk/errors'
-import { reply } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
+import { reply, refusalHeaders } from '@org/agent-messaging-http-kit'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 import { Refusal } from './errors.js'
 
 const STATUS_NAMES: Readonly<Record<number, string>> = {
@@ -26,12 +25,9 @@ export function errorBody(error: unknown, status: number) {
 export function errorHeaders(error: unknown): Record<string, string> {
   if (!(error instanceof Refusal)) return {}
   const { statusCode, retryAfterSeconds } = error
-  return {
-    ...(statusCode === 401 && { 'WWW-Authenticate': 'Bearer' }),
-    ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
-  }
+  return refusalHeaders({ status: statusCode, retryAfterSeconds })
 }
 
 /** Answers with an error that has its own status. */
-export const refuse = (c: Context<Env>, error: unknown, status: number): Response =>
+export const refuse = (c: RouteContext, error: unknown, status: number): Response =>
   reply(c, status as ContentfulStatusCode, errorBody(error, status), errorHeaders(error))

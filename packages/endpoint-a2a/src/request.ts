@@ -4,8 +4,7 @@ import { ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
 import type { Json } from '@org/agent-messaging-core'
 import { bodyTextLimits, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { readJson } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
-import type { Env } from './env.js'
+import type { RouteContext } from './env.js'
 import { rethrow } from './errors.js'
 
 /** The third number of a version. It changes nothing in the protocol. */
@@ -13,7 +12,7 @@ const PATCH = /(?<=^\d+\.\d+)\.\d+$/
 
 /** Returns the call's context. Throws if the request asks for another version of A2A. */
 export async function callOf(
-  c: Context<Env>,
+  c: RouteContext,
   binding: 'JSONRPC' | 'HTTP+JSON',
 ): Promise<ServerCallContext> {
   // A request without the header asks for version 0.3, by the specification.
@@ -26,7 +25,7 @@ export async function callOf(
 
 /** Reads the body. Throws if it is too long or has another type. Undefined if it is not JSON. */
 export async function readBody(
-  c: Context<Env>,
+  c: RouteContext,
   maxBytes: number,
   types: readonly string[],
 ): Promise<Json | undefined> {

@@ -11,9 +11,9 @@ import {
 import { RequestMalformedError, restStatusFor } from '@a2a-js/sdk/errors'
 import { bodyTextRule, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { reply } from '@org/agent-messaging-http-kit'
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
-import type { Env } from './env.js'
+import type { Env, RouteContext } from './env.js'
 import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
@@ -24,7 +24,7 @@ const TYPE = { 'Content-Type': A2A_CONTENT_TYPE }
 const BODY_TYPES = ['application/json', A2A_CONTENT_TYPE]
 
 /** Returns the JSON of the answer, or the whole answer. */
-type Operation = (handler: AgentHandler, c: Context<Env>) => Promise<unknown>
+type Operation = (handler: AgentHandler, c: RouteContext) => Promise<unknown>
 
 /** The routes of the HTTP+JSON binding, below the path of an agent. */
 export const restRoutes = (d: Deps) =>
@@ -105,20 +105,20 @@ const pushConfigRoutes = (d: Deps) =>
 const SUBSCRIBE = ':subscribe'
 const CANCEL = ':cancel'
 
-const taskOf = (c: Context<Env>): string => c.req.param('task') ?? ''
-const configRef = (c: Context<Env>) => ({
+const taskOf = (c: RouteContext): string => c.req.param('task') ?? ''
+const configRef = (c: RouteContext) => ({
   tenant: '',
   taskId: taskOf(c),
   id: c.req.param('config') ?? '',
 })
 /** Returns the id of a task whose path ends with an operation. */
-const idBefore = (c: Context<Env>, operation: string): string =>
+const idBefore = (c: RouteContext, operation: string): string =>
   taskOf(c).endsWith(operation) ? taskOf(c).slice(0, -operation.length) : taskOf(c)
 
 /** Checks the version, runs the operation, and answers with its result or its error. */
 const rest =
   (operation: Operation) =>
-  async (c: Context<Env>): Promise<Response> => {
+  async (c: RouteContext): Promise<Response> => {
     const handler = c.get('handler')
     try {
       await callOf(c, 'HTTP+JSON')
@@ -149,7 +149,7 @@ const subscribe = rest(async (handler, c) =>
 )
 
 function stream(
-  c: Context<Env>,
+  c: RouteContext,
   events: AsyncGenerator<StreamResponse, void, undefined>,
 ): Promise<Response> {
   const error = (thrown: unknown): unknown => {
@@ -163,11 +163,11 @@ async function* jsonOf(events: AsyncGenerator<StreamResponse, void, undefined>) 
   for await (const event of events) yield StreamResponse.toJSON(event)
 }
 
-const readSend = (c: Context<Env>, d: Deps): Promise<SendMessageRequest> =>
+const readSend = (c: RouteContext, d: Deps): Promise<SendMessageRequest> =>
   readBodyAs(c, d, SendMessageRequest)
 
 async function readBodyAs<T>(
-  c: Context<Env>,
+  c: RouteContext,
   d: Deps,
   type: { fromJSON(body: unknown): T },
 ): Promise<T> {

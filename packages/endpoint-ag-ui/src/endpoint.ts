@@ -13,10 +13,12 @@ import {
   replyAnswer,
   replyEvents,
   withDefaults,
+  type KitContext,
+  refuseField,
 } from '@org/agent-messaging-http-kit'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { type Run, RunEvents, runFinished, runStarted } from './events.js'
-import { readIds, readRun, readThread, refuseField, type RunRequest } from './request.js'
+import { readIds, readRun, readThread, type RunRequest } from './request.js'
 import { keptId, messagesEvent, otherEvents, userIdOf } from './snapshot.js'
 
 type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
@@ -35,7 +37,7 @@ export function createAgUiEndpoint(options: EndpointOptions): Hono {
 }
 
 /** Sends the last message of the user, or answers a question. Streams the answer. */
-async function run(c: Context<KitEnv>, d: Deps): Promise<Response> {
+async function run(c: KitContext, d: Deps): Promise<Response> {
   const request = readRun(await readObject(c, d))
   const session = new ChatSession(c, d, request.threadId)
   const { resume: answer } = request
@@ -46,7 +48,7 @@ async function run(c: Context<KitEnv>, d: Deps): Promise<Response> {
 }
 
 /** Streams the messages of a thread, and the answer to its oldest open message. */
-async function connect(c: Context<KitEnv>, d: Deps): Promise<Response> {
+async function connect(c: KitContext, d: Deps): Promise<Response> {
   const ids = readIds(await readObject(c, d))
   const session = new ChatSession(c, d, ids.threadId)
   const [message] = await session.open()
@@ -60,14 +62,14 @@ async function connect(c: Context<KitEnv>, d: Deps): Promise<Response> {
 }
 
 /** Cancels the open messages of a thread. */
-async function stop(c: Context<KitEnv>, d: Deps): Promise<Response> {
+async function stop(c: KitContext, d: Deps): Promise<Response> {
   const threadId = readThread(await readObject(c, d))
   await new ChatSession(c, d, threadId).cancel()
   return reply(c, 200, { threadId })
 }
 
 function stream(
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
   session: ChatSession,
   run: Omit<Run, 'snapshot'>,

@@ -1,8 +1,8 @@
-import type { Message, StreamEvent } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
 import { errorOf } from '@org/agent-messaging-core/host'
 import type { PartEvent } from '@org/agent-messaging-core/runtime'
 import { openInput } from '@org/agent-messaging-core/storage'
-import { AnswerSteps, type AnswerWriter } from '@org/agent-messaging-http-kit'
+import { AnswerSteps, type AnswerWriter, type WrittenEvent } from '@org/agent-messaging-http-kit'
 import { entityId, otherEvent, outputText, resultId, sse } from './snapshot.js'
 
 type ToolEvent = Extract<PartEvent, { readonly toolCallId: string }>
@@ -58,7 +58,7 @@ export class RunEvents implements AnswerWriter {
     this.#text = runStarted(run) + run.first
   }
 
-  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string | Promise<string> {
+  write(event: WrittenEvent): string | Promise<string> {
     if (event.kind === 'state') return this.#ask(event.message)
     const isLast = event.kind === 'message'
     const steps = isLast ? this.#answer.finish(event.message) : this.#answer.take(event)

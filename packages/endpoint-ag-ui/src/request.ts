@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, type InputPart } from '@org/agent-messaging-core/runtime'
-import { RequestRefusal } from '@org/agent-messaging-http-kit'
+import { refuseField } from '@org/agent-messaging-http-kit'
 
 /** A run that a client asks for. */
 export type RunRequest = ReturnType<typeof readRun>
@@ -14,11 +14,6 @@ const LISTS = ['messages', 'resume', 'tools', 'context']
 const INSTRUCTIONS = ['developer', 'system']
 const ROLES = ['user', 'assistant', 'tool', 'activity', 'reasoning', ...INSTRUCTIONS]
 const MEDIA = ['image', 'audio', 'video', 'document']
-
-/** Refuses the field at a path. */
-export function refuseField(path: string, message: string): never {
-  throw new RequestRefusal({ kind: 'invalid', issues: [{ path, message }] })
-}
 
 /** Reads the body of a run. */
 export const readRun = (body: JsonObject) => ({

@@ -5,17 +5,19 @@ import {
   allowChat,
   ChatSession,
   readObject,
-  refusal,
+  refuseField,
   refuseAs,
   reply,
   replyAnswer,
+  replyEmpty,
   withDefaults,
   endpointApp,
   type EndpointOptions,
   type KitEnv,
+  type KitContext,
 } from '@org/agent-messaging-http-kit'
-import { type Context, Hono } from 'hono'
-import { invalid, readAnswer, readRequest } from './input.js'
+import { Hono } from 'hono'
+import { readAnswer, readRequest } from './input.js'
 import { UiChunks } from './ui-chunks.js'
 import { clientIdOf, uiMessages } from './ui-messages.js'
 
@@ -29,7 +31,7 @@ type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
  */
 export function createAiSdkEndpoint(options: EndpointOptions): Hono {
   const d = withDefaults(options)
-  const chatOf = (c: Context<KitEnv>) => new ChatSession(c, d, c.req.param('chat') ?? '')
+  const chatOf = (c: KitContext) => new ChatSession(c, d, c.req.param('chat') ?? '')
   const routes = new Hono<KitEnv>()
     .post('/:agent', allowChat(d, 'messages.send'), async (c) => {
       const { chat: id, regenerates, sent, names } = readRequest(await readObject(c, d))
@@ -41,18 +43,18 @@ export function createAiSdkEndpoint(options: EndpointOptions): Hono {
     })
     .get('/:agent/:chat/stream', allowChat(d, 'messages.stream'), async (c) => {
       const [oldest] = await chatOf(c).open()
-      return oldest && !openInput(oldest) ? stream(c, d, oldest) : empty(c)
+      return oldest && !openInput(oldest) ? stream(c, d, oldest) : replyEmpty(c)
     })
     .get('/:agent/:chat/messages', allowChat(d, 'messages.list'), async (c) =>
       reply(c, 200, (await chatOf(c).messages()).flatMap(uiMessages)),
     )
     .post('/:agent/:chat/stop', allowChat(d, 'messages.cancel'), async (c) => {
       await chatOf(c).cancel()
-      return empty(c)
+      return replyEmpty(c)
     })
     .post('/:agent/:chat/answer', allowChat(d, 'inputs.answer'), async (c) => {
       await chatOf(c).answer(readAnswer(await readObject(c, d)))
-      return empty(c)
+      return replyEmpty(c)
     })
   return endpointApp(d, ROOT, routes)
 }
@@ -61,18 +63,12 @@ async function regenerated(chat: ChatSession, id: string): Promise<Message> {
   const message = await chat.find((one) => clientIdOf(one) === id)
   return message && errorOf(message.state)
     ? chat.retry(message)
-    : refusal(invalid('trigger', 'cannot be regenerate-message: the message has not failed'))
+    : refuseField('trigger', 'cannot be regenerate-message: the message has not failed')
 }
 
-async function stream(c: Context<KitEnv>, d: Deps, message: Message): Promise<Response> {
+async function stream(c: KitContext, d: Deps, message: Message): Promise<Response> {
   const answer = await replyAnswer(c, d, message, new UiChunks())
   answer.headers.set('X-Vercel-AI-UI-Message-Stream', 'v1')
   answer.headers.set('Cache-Control', 'no-cache, no-transform')
   return answer
 }
-
-const empty = (c: Context<KitEnv>): Response =>
-  new Response(null, {
-    status: 204,
-    headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
-  })

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, type InputPart } from '@org/agent-messaging-core/runtime'
-import { RequestRefusal, type ChatMessage, type HttpError } from '@org/agent-messaging-http-kit'
+import { refuseField, type ChatMessage } from '@org/agent-messaging-http-kit'
 import { CLIENT_ID } from './ui-messages.js'
 
 export type ChatRequest = {
@@ -11,15 +11,6 @@ export type ChatRequest = {
   readonly names: Readonly<Record<string, string>>
 }
 
-export const invalid = (path: string, message: string): HttpError => ({
-  kind: 'invalid',
-  issues: [{ path, message }],
-})
-
-const refuse = (path: string, message: string): never => {
-  throw new RequestRefusal(invalid(path, message))
-}
-
 const MAX_ID_LENGTH = 255
 
 /** Reads the newest message of a request. The session has the earlier ones. */
@@ -27,14 +18,14 @@ export function readRequest(body: JsonObject): ChatRequest {
   const { messages, trigger = 'submit-message', endUserId } = body
   const message = body['message'] ?? (Array.isArray(messages) ? messages.at(-1) : undefined)
   if (!isJsonObject(message))
-    return refuse('messages', 'must end with a message, or send it as message')
+    return refuseField('messages', 'must end with a message, or send it as message')
   if (message['role'] !== 'user')
-    refuse('messages', 'must end with a message of the user: the agent has its own tools')
+    refuseField('messages', 'must end with a message of the user: the agent has its own tools')
   if (trigger !== 'submit-message' && trigger !== 'regenerate-message')
-    refuse('trigger', 'must be submit-message or regenerate-message')
+    refuseField('trigger', 'must be submit-message or regenerate-message')
   const id = textOf(message['id'], 'message.id')
   const metadata = message['metadata'] ?? {}
-  if (!isJsonObject(metadata)) return refuse('message.metadata', 'must be an object')
+  if (!isJsonObject(metadata)) return refuseField('message.metadata', 'must be an object')
   const { places, ...content } = contentOf(message['parts'])
   return {
     chat: textOf(body['id'], 'id'),
@@ -68,11 +59,11 @@ const endUserOf = (value: Json | undefined): string | undefined =>
 
 function textOf(value: Json | undefined, path: string): string {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH) return value
-  return refuse(path, `must be a text of 1 to ${MAX_ID_LENGTH} characters`)
+  return refuseField(path, `must be a text of 1 to ${MAX_ID_LENGTH} characters`)
 }
 
 function contentOf(given: Json | undefined) {
-  if (!Array.isArray(given)) return refuse('message.parts', 'must be a list')
+  if (!Array.isArray(given)) return refuseField('message.parts', 'must be a list')
   const texts: string[] = []
   const parts: InputPart[] = []
   const places: Record<string, string> = {}
@@ -82,10 +73,10 @@ function contentOf(given: Json | undefined) {
     if (type === 'text' && typeof text === 'string') texts.push(text)
     else {
       places[`parts.${parts.length}`] = at
-      parts.push(partOf(type, fields) ?? refuse(at, NOT_TAKEN))
+      parts.push(partOf(type, fields) ?? refuseField(at, NOT_TAKEN))
     }
   }
-  if (texts.join('') === '') refuse('message.parts', 'must have a text')
+  if (texts.join('') === '') refuseField('message.parts', 'must have a text')
   return { message: texts.join('\n'), parts, places }
 }
 

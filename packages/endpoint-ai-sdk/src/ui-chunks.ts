@@ -1,8 +1,13 @@
-import type { Message, StreamEvent } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
 import { errorOf } from '@org/agent-messaging-core/host'
 import type { PartEvent } from '@org/agent-messaging-core/runtime'
 import { openInput } from '@org/agent-messaging-core/storage'
-import { AnswerSteps, type AnswerStep, type AnswerWriter } from '@org/agent-messaging-http-kit'
+import {
+  AnswerSteps,
+  type AnswerStep,
+  type AnswerWriter,
+  type WrittenEvent,
+} from '@org/agent-messaging-http-kit'
 import { questionsOf, uiPart, type UiPart } from './ui-messages.js'
 
 const DONE = 'data: [DONE]\n\n'
@@ -17,17 +22,13 @@ const BESIDE: readonly string[] = ['tool-input-delta', 'tool-output-available', 
 export class UiChunks implements AnswerWriter {
   readonly #steps = new AnswerSteps()
   #hasStarted = false
-  #isOver = false
+  isOver = false
   #block:
     | { readonly type: 'text' | 'reasoning'; readonly of: string; readonly id: string }
     | undefined
   #blocks = 0
 
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string {
+  write(event: WrittenEvent): string {
     if (event.kind === 'chunk' || event.kind === 'part') return this.#all(this.#steps.take(event))
     const { message } = event
     const start = this.#start(message)
@@ -39,7 +40,7 @@ export class UiChunks implements AnswerWriter {
   }
 
   interrupt(code: string): string {
-    return this.#isOver ? '' : this.#end([], { type: 'error', errorText: code })
+    return this.isOver ? '' : this.#end([], { type: 'error', errorText: code })
   }
 
   #start(message: Message): string {
@@ -55,11 +56,11 @@ export class UiChunks implements AnswerWriter {
     if (state.kind === 'cancelled') return this.#end([], { type: 'abort', reason: error?.code })
     if (error) return this.#end([], { type: 'error', errorText: `${error.code}: ${error.message}` })
     const rest = this.#all(this.#steps.finish(message))
-    return this.#isOver ? rest : rest + this.#end([], { type: 'finish', finishReason: 'stop' })
+    return this.isOver ? rest : rest + this.#end([], { type: 'finish', finishReason: 'stop' })
   }
 
   #end(chunks: readonly UiPart[], last: UiPart): string {
-    this.#isOver = true
+    this.isOver = true
     return textOf([...this.#close(), ...chunks, last]) + DONE
   }
 

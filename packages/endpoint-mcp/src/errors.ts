@@ -6,9 +6,8 @@ import {
   refusalHeaders,
   refusalOf,
   type HttpError,
-  type KitEnv,
+  type KitContext,
 } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`
@@ -93,7 +92,7 @@ const differences: Partial<ByKind<HttpError, Partial<Refusal>>> = {
 }
 
 /** Answers with an error of JSON-RPC. */
-export function refuse(c: Context<KitEnv>, error: RefusedRequest): Response {
+export function refuse(c: KitContext, error: RefusedRequest): Response {
   const { status, code = SERVER_ERROR, message, headers } = responseTo(error)
   const body = { jsonrpc: '2.0', id: null, error: { code, message } }
   return new Response(JSON.stringify(body), {

@@ -7,9 +7,9 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message, MessagingService, JsonObject, Sent } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName, errorIn, isSettled, type ByAccess } from '@org/agent-messaging-core/host'
+import { errorIn, isSettled, type ByAccess } from '@org/agent-messaging-core/host'
 import { openInput } from '@org/agent-messaging-core/storage'
-import { newSession } from '@org/agent-messaging-http-kit'
+import { newSession, isAgentRef, principalOf } from '@org/agent-messaging-http-kit'
 import { canAsk } from './client.js'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
@@ -68,7 +68,7 @@ export class MessageTools {
     const { requester, ...sender } = this.#call
     const { access } = sender
     const { agent, message, metadata, idempotencyKey, endUserId } = input
-    if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
+    if (!isAgentRef(agent)) return refusal({ kind: 'agent_not_found' })
     const given = {
       ...sender,
       agent,
@@ -229,9 +229,5 @@ function formResult(message: Message, problem?: string): InputRequiredResult | u
   return inputRequired({ inputRequests, requestState: nameOf(message) })
 }
 
-const isAgent = (agent: string): boolean => isAgentName(agent) || isUuid(agent)
-
-const isMessage = ({ agent, messageId }: MessageRef): boolean => isAgent(agent) && isUuid(messageId)
-
-const principalOf = (endUserId: string | undefined) =>
-  endUserId === undefined ? undefined : { type: 'end_user', endUserId }
+const isMessage = ({ agent, messageId }: MessageRef): boolean =>
+  isAgentRef(agent) && isUuid(messageId)

@@ -1,4 +1,4 @@
-import type { Message, StreamEvent, JsonObject } from '@org/agent-messaging-core'
+import type { Message, JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { errorOf } from '@org/agent-messaging-core/host'
 import {
@@ -7,10 +7,14 @@ import {
   reply,
   RequestRefusal,
   type AnswerStep,
+  type AnswerWriter,
+  type KitContext,
+  type WrittenEvent,
+  replyAnswer,
 } from '@org/agent-messaging-http-kit'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { type EndpointError, errorObject, refusalOf, refuse } from './errors.js'
-import { DONE, replyStream, type StreamWriter } from './event-stream.js'
+import { DONE, interruption } from './event-stream.js'
 import { CHAT_FIELDS, fieldProblem } from './fields.js'
 import { schemaOf } from './format.js'
 import { completionId } from './ids.js'
@@ -21,13 +25,18 @@ import { type Common, readCommon } from './request.js'
 import { replayed, sendAsked, sendRoute } from './send.js'
 import { completionUsage } from './usage.js'
 
-const FIELDS = { session: 'metadata.session_id', input: 'messages', format: 'response_format' }
+const FIELDS = {
+  sessionId: 'metadata.session_id',
+  message: 'messages',
+  earlierTurns: 'messages',
+  responseSchema: 'response_format',
+}
 
 /** `/chat/completions`: sends a message and waits for its answer. */
 export const chatRoutes = (d: Deps) =>
   new Hono<KitEnv>().post('/chat/completions', ...sendRoute(d, complete))
 
-async function complete(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
+async function complete(c: KitContext, d: Deps, body: JsonObject): Promise<Response> {
   const { agent, stream, includeUsage, ...request } = readChatRequest(body)
   const { message, attached } = await sendAsked(
     c,
@@ -35,10 +44,7 @@ async function complete(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<
     { fields: FIELDS, agent, ...request },
     stream ? 0 : d.maxWaitMs,
   )
-  if (stream) {
-    const ref = { agent: message.agentId, messageId: message.id }
-    return replyStream(c, d, ref, new ChatEvents(agent, includeUsage))
-  }
+  if (stream) return replyAnswer(c, d, message, new ChatEvents(agent, includeUsage), refuse)
   const answer = answerOf(message)
   return answer === undefined
     ? refuse(c, endOf(message))
@@ -69,7 +75,7 @@ function readChatRequest(body: JsonObject): ChatRequest {
     metadata: common.metadata && metadata,
     sessionId,
     includeUsage,
-    responseSchema: schemaOf(body['response_format'], FIELDS.format),
+    responseSchema: schemaOf(body['response_format'], FIELDS.responseSchema),
     input: sessionId === undefined ? input : { ...input, earlierTurns: [] },
   }
 }
@@ -112,7 +118,6 @@ function endOf({ state }: Message): EndpointError {
   return error ? { kind: 'run_failed', error } : { kind: 'no_answer_yet' }
 }
 
-type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
 type Head = ReturnType<typeof headOf>
 
 const SUPERSEDED = errorObject({
@@ -124,12 +129,12 @@ const SUPERSEDED = errorObject({
 })
 
 /** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */
-class ChatEvents implements StreamWriter {
+class ChatEvents implements AnswerWriter {
   readonly #model: string
   readonly #includeUsage: boolean
   readonly #answer = new AnswerSteps()
   #head: Head | undefined
-  #isOver = false
+  isOver = false
 
   /** With `includeUsage`, a chunk with the tokens follows the answer, if the run reported them. */
   constructor(model: string, includeUsage: boolean) {
@@ -137,30 +142,30 @@ class ChatEvents implements StreamWriter {
     this.#includeUsage = includeUsage
   }
 
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  write(event: Content): string {
-    if (this.#isOver || event.kind === 'part') return ''
+  write(event: WrittenEvent): string {
+    if (this.isOver || event.kind === 'part') return ''
     if (event.kind === 'chunk') return this.#steps(this.#answer.take(event))
     const start = this.#start(headOf(event.message, this.#model))
     const answer = answerOf(event.message)
     if (answer !== undefined) return start + this.#end(answer, completionUsage(event.message))
     if (event.kind === 'state') return start
-    return start + this.error(errorObject(refusalOf(endOf(event.message))))
+    return start + this.#fail(errorObject(refusalOf(endOf(event.message))))
   }
 
-  error(error: ReturnType<typeof errorObject>): string {
-    if (this.#isOver) return ''
-    this.#isOver = true
+  interrupt(code: string): string {
+    return this.#fail(interruption(code))
+  }
+
+  #fail(error: ReturnType<typeof errorObject>): string {
+    if (this.isOver) return ''
+    this.isOver = true
     return `data: ${JSON.stringify({ error })}\n\n${DONE}`
   }
 
   #end(answer: string, usage: ReturnType<typeof completionUsage>): string {
     const text = this.#steps(this.#answer.complete(answer))
-    if (this.#isOver) return text
-    this.#isOver = true
+    if (this.isOver) return text
+    this.isOver = true
     const last = this.#includeUsage && usage ? this.#data({ choices: [], usage }) : ''
     return text + this.#chunk({}, 'stop') + last + DONE
   }
@@ -174,7 +179,7 @@ class ChatEvents implements StreamWriter {
   #steps(steps: readonly AnswerStep[]): string {
     let text = ''
     for (const step of steps) {
-      if (step.kind === 'restart') return text + this.error(SUPERSEDED)
+      if (step.kind === 'restart') return text + this.#fail(SUPERSEDED)
       if (step.kind === 'text') text += this.#chunk({ content: step.delta })
     }
     return text

@@ -5,9 +5,8 @@ import {
   codeByKind,
   refusalOf as refusalOfAll,
   type HttpError,
-  type KitEnv,
+  type KitContext,
 } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
 /** A field that is refused. `param` is its path, such as `input[0].content`. */
@@ -150,7 +149,7 @@ const AFTER_STORING: ReadonlySet<EndpointError['kind']> = new Set([
 ])
 
 /** Answers with an error in OpenAI's shape. */
-export function refuse(c: Context<KitEnv>, error: EndpointError): Response {
+export function refuse(c: KitContext, error: EndpointError): Response {
   const refusal = refusalOf(error)
   const { status, code, retryAfterSeconds } = refusal
   // The official clients repeat a request after a 429 or a 5xx. Without a key, the repetition would

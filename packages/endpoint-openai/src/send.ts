@@ -1,27 +1,26 @@
 import type { Message, JsonObject } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
-import { isAgentName, errorIn } from '@org/agent-messaging-core/host'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import {
   allowAccess,
   idempotencyKeyProblem,
   newSession,
   readObject,
-  refusal,
   RequestRefusal,
+  refuseAs,
   senderOf,
   untilSettled,
   type KitEnv,
+  type KitContext,
+  isAgentRef,
+  principalOf,
 } from '@org/agent-messaging-http-kit'
-import { refuse, type EndpointError } from './errors.js'
+import { refuse } from './errors.js'
 import type { Input } from './input.js'
 import type { Deps } from './options.js'
 
-/** The fields of a request that become a message. Core has other names for them. */
-type FieldNames = { readonly session: string; readonly input: string; readonly format: string }
-
 export type Asked = {
-  readonly fields: FieldNames
+  /** The fields of the request, by the names that core has for them. */
+  readonly fields: Readonly<Record<string, string>>
   readonly agent: string
   readonly input: Input
   /** Absent: a new session. */
@@ -34,7 +33,7 @@ export type Asked = {
 
 /** Stores the message, and waits up to `waitMs` for its answer. */
 export async function sendAsked(
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
   asked: Asked,
   waitMs: number,
@@ -44,7 +43,7 @@ export async function sendAsked(
   const { idempotencyKey, abort, access } = sender
   const refused = idempotencyKeyProblem(idempotencyKey)
   if (refused) throw new RequestRefusal(refused)
-  if (!isAgentName(agent) && !isUuid(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
+  if (!isAgentRef(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
   const deadline = d.now() + waitMs
   const sending = d.service.messages.send({
     agent,
@@ -56,33 +55,18 @@ export async function sendAsked(
     earlierTurns: input.earlierTurns,
     metadata,
     responseSchema,
-    executionPrincipal: endUserId === undefined ? undefined : { type: 'end_user', endUserId },
+    executionPrincipal: principalOf(endUserId),
     waitMs,
   })
-  const { message, attached } = await sending.catch((thrown) =>
-    refusal(withFieldsOf(asked.fields, errorIn(thrown))),
-  )
+  const { message, attached } = await sending.catch(refuseAs(asked.fields))
   return { message: await untilSettled(d, message, { deadline, abort, access }), attached }
-}
-
-/** Puts the names of the request's fields into a refusal of core. */
-function withFieldsOf({ session, input, format }: FieldNames, error: EndpointError): EndpointError {
-  if (error.kind !== 'invalid') return error
-  const names: Readonly<Record<string, string>> = {
-    sessionId: session,
-    message: input,
-    earlierTurns: input,
-    responseSchema: format,
-  }
-  const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }))
-  return { ...error, issues }
 }
 
 /** Answers a request that sends. */
 export const sendRoute = (
   d: Deps,
-  answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
-): [MiddlewareHandler<KitEnv>, (c: Context<KitEnv>) => Promise<Response>] => [
+  answer: (c: KitContext, d: Deps, body: JsonObject) => Promise<Response>,
+): [MiddlewareHandler<KitEnv>, (c: KitContext) => Promise<Response>] => [
   allowAccess(d, { recalls: true, call: 'messages.send' }, refuse),
   async (c) => answer(c, d, await readObject(c, d)),
 ]

@@ -27,6 +27,9 @@ export type KitEnv = {
   }
 }
 
+/** One request, and its answer. */
+export type KitContext = Context<KitEnv>
+
 /**
  * Returns the caller of a request, or refuses it. With `recalls`, it can have a recalled key. With
  * `project`, it must have a platform key.

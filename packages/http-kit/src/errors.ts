@@ -44,6 +44,11 @@ export class RequestRefusal<
 export const refusal = <const E extends { readonly kind: string }>(error: E): Answer<never, E> =>
   Promise.reject(new RequestRefusal(error))
 
+/** Refuses the field at a path. */
+export function refuseField(path: string, message: string): never {
+  throw new RequestRefusal({ kind: 'invalid', issues: [{ path, message }] })
+}
+
 /** Continues with the value of an answer, and keeps the errors of both in the type. */
 export const chain = <T, E, Next>(answer: Answer<T, E>, next: (value: T) => Next) =>
   answer.then(next) as Answer<Awaited<Next>, E | ErrorOf<Next>>
@@ -181,7 +186,10 @@ function retryAfterOf(error: HttpError, status: number): number | undefined {
 const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 
 /** The headers that explain a refusal. */
-export const refusalHeaders = ({ status, retryAfterSeconds }: Refusal): Record<string, string> => ({
+export const refusalHeaders = ({
+  status,
+  retryAfterSeconds,
+}: Pick<Refusal, 'retryAfterSeconds'> & { readonly status: number }): Record<string, string> => ({
   ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
   ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
 })

@@ -69,12 +69,15 @@ function bytesOf(
  */
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
+/** An event that a writer turns into text. */
+export type WrittenEvent = Exclude<StreamEvent, { kind: 'heartbeat' }>
+
 /** Turns the events of a message into the server-sent events of one API. */
 export type EventWriter = {
   /** True after the last event that the reader gets. */
   readonly isOver: boolean
   /** Returns the text of no, one or several events. */
-  write(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): string | Promise<string>
+  write(event: WrittenEvent): string | Promise<string>
 }
 
 type Reading = {

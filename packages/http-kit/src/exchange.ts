@@ -1,6 +1,6 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
-import type { KitEnv } from './access.js'
+import type { KitContext } from './access.js'
 import type { ErrorCode } from './error-codes.js'
 
 /** One request, for a log line or a metric. */
@@ -40,7 +40,7 @@ export const exchange =
     onRequest?.(factsOf(c, now() - startedAt))
   }
 
-function factsOf(c: Context<KitEnv>, durationMs: number): RequestFacts {
+function factsOf(c: KitContext, durationMs: number): RequestFacts {
   const projectId = c.get('projectId') as string | undefined
   return {
     method: c.req.method,

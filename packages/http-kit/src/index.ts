@@ -7,6 +7,7 @@ export {
   lateRefusal,
   revocationCheck,
   type Authenticate,
+  type KitContext,
   type KitEnv,
 } from './access.js'
 export { answerFieldsHtml } from './answer-fields.js'
@@ -26,6 +27,7 @@ export {
   chain,
   codeByKind,
   refusal,
+  refuseField,
   refusalHeaders,
   refusalOf,
   RequestRefusal,
@@ -40,17 +42,22 @@ export {
   type EventSource,
   type EventText,
   type EventWriter,
+  type WrittenEvent,
 } from './event-stream.js'
 export { exchange, type Exchanged, type RequestFacts } from './exchange.js'
 export type { Requester } from './requester.js'
 export { User } from './user.js'
 export type { PortalLook } from './look.js'
 export { withDefaults, type EndpointOptions } from './options.js'
-export { reply, type JsonAnswer } from './reply.js'
+export { reply, replyEmpty, type JsonAnswer } from './reply.js'
 export {
   callerOf,
+  hasContent,
   idempotencyKeyProblem,
+  isAgentRef,
   newSession,
+  principalOf,
+  refOf,
   senderOf,
   untilSettled,
   type Sender,

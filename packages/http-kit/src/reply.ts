@@ -26,3 +26,9 @@ export const reply = <T, S extends ContentfulStatusCode>(
       ...headers,
     },
   }) as JsonAnswer<T, S>
+
+export const replyEmpty = (c: Exchanged): Response =>
+  new Response(null, {
+    status: 204,
+    headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
+  })

@@ -1,5 +1,11 @@
-import type { Access, Message, ServiceError } from '@org/agent-messaging-core'
-import { isSettled, errorIn, type EndpointService } from '@org/agent-messaging-core/host'
+import type { Access, Json, Message, Sent, ServiceError } from '@org/agent-messaging-core'
+import {
+  errorIn,
+  isAgentName,
+  isSettled,
+  type EndpointService,
+} from '@org/agent-messaging-core/host'
+import { canonicalJson, isUuid, type InputPart } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { KitEnv } from './access.js'
@@ -10,6 +16,29 @@ export const callerOf = <E extends KitEnv>(c: Context<E>) => ({
   projectId: c.get('projectId'),
   access: c.get('requester').access,
 })
+
+/** Names a message in a call of the service. */
+export const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
+  projectId,
+  agent,
+  messageId,
+})
+
+export const isAgentRef = (agent: string): boolean => isAgentName(agent) || isUuid(agent)
+
+/** On whose behalf the agent runs. Undefined: the principal of the agent. */
+export const principalOf = (endUserId: string | undefined) =>
+  endUserId === undefined ? undefined : { type: 'end_user', endUserId }
+
+/** True if the send stored a message, or found one with this text and these parts. */
+export const hasContent = (
+  { message, attached }: Sent,
+  text: string,
+  parts: readonly InputPart[],
+): boolean =>
+  !attached ||
+  canonicalJson([message.message, ...(message.inputParts ?? [])] as Json[]) ===
+    canonicalJson([text, ...parts] as Json[])
 
 type Wait = {
   readonly deadline: number
@@ -27,20 +56,18 @@ export async function untilSettled(
   sent: Message,
   { deadline, abort, access }: Wait,
 ): Promise<Message> {
-  const { projectId, agentId: agent, id: messageId } = sent
+  const ref = { ...refOf(sent), access }
   let message = sent
   while (!isSettled(message.state) && now() < deadline && !abort.aborted) {
     const startedAt = now()
     const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
-    const ref = { projectId, agent, messageId }
-    const found = await service.messages.get({ ...ref, waitMs, abort, access }).catch(errorIn)
+    const found = await service.messages.get({ ...ref, waitMs, abort }).catch(errorIn)
     if ('kind' in found) return message
     message = found
     if (now() - startedAt < waitMs / 2) return message
   }
   const { state } = message
   if (state.kind !== 'responded' || !state.hasParts || message.parts) return message
-  const ref = { projectId, agent, messageId, access }
   const whole = await service.messages.get(ref).catch(errorIn)
   return 'kind' in whole ? message : whole
 }

@@ -13,17 +13,9 @@ import { z } from 'zod'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, byActor, locationOf } from '../path-id.js'
+import { agentRef, byActor, locationOf, inProject } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
-import {
-  fieldsOf,
-  forced,
-  jsonObject,
-  nullAsAbsent,
-  oneOf,
-  page,
-  withoutNulls,
-} from '../schemas.js'
+import { fieldsOf, forced, jsonObject, oneOf, page, withoutNulls, creationOf } from '../schemas.js'
 import { agentSchema, createdAgentSchema, newA2aSchema } from '../wire/agent.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
@@ -59,10 +51,11 @@ const desiredState = oneOf(['running', 'stopped'])
     '`running`, the default, starts the agent. The response waits up to 10 seconds for the ' +
       'start, and shows its result.',
   )
-const create = fieldsOf(nullAsAbsent({ ...settings.shape, desiredState })).meta({
-  id: 'NewAgent',
-  examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],
-})
+const create = creationOf(
+  'NewAgent',
+  { ...settings.shape, desiredState },
+  { examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }] },
+)
 const change = settings.partial().meta({
   id: 'AgentChange',
   description: 'Absent fields do not change.',
@@ -91,13 +84,10 @@ export const agentRoutes = (d: HttpDeps) => {
           }),
         },
         (c, sent) =>
-          chain(
-            service.agents.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
-            (created) => {
-              const at = { route: '/v1/agents', id: created.agent.id }
-              return reply(c, 201, shownCreatedAgent(created), locationOf(c, basePath, at))
-            },
-          ),
+          chain(service.agents.create(byActor(c, inProject(c, sent))), (created) => {
+            const at = { route: '/v1/agents', id: created.agent.id }
+            return reply(c, 201, shownCreatedAgent(created), locationOf(c, basePath, at))
+          }),
       ),
     )
     .get(
@@ -110,7 +100,7 @@ export const agentRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(agentSchema, shownAgent),
         },
-        (c, asked) => service.agents.list({ projectId: c.get('projectId'), ...asked }),
+        (c, asked) => service.agents.list(inProject(c, asked)),
       ),
     )
     .get(

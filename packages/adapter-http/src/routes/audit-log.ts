@@ -8,58 +8,52 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shownPage } from '../route.js'
 import { id, oneOf, paging, query, storableText } from '../schemas.js'
-import { at, uuid } from '../wire/body.js'
+import { at, uuid, named, namedEnum } from '../wire/body.js'
+import { inProject } from '../path-id.js'
 
-const auditActionSchema = z.enum(AUDIT_ACTIONS).meta({ id: 'AuditAction' })
-const actorKindSchema = z.enum(ACTOR_KINDS).meta({ id: 'ActorKind' })
+const auditActionSchema = namedEnum('AuditAction', AUDIT_ACTIONS)
+const actorKindSchema = namedEnum('ActorKind', ACTOR_KINDS)
 
 const anyValue = z.custom<Json>().meta({ shown: {} })
-const auditEntrySchema = z
-  .object({
-    id: uuid,
-    projectId: uuid.describe(
-      'The nil UUID for a change of no project: of a platform key, or of an event type of the installation.',
+const auditEntrySchema = named('AuditEntry', {
+  id: uuid,
+  projectId: uuid.describe(
+    'The nil UUID for a change of no project: of a platform key, or of an event type of the installation.',
+  ),
+  actor: named('Actor', {
+    kind: actorKindSchema,
+    id: z
+      .string()
+      .optional()
+      .describe(
+        'The id of the API key or platform key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
+      ),
+    name: z.string().optional().describe('The name of the key, or the title of the portal link.'),
+  }),
+  action: auditActionSchema,
+  targetId: z
+    .string()
+    .describe(
+      'The id of the row that changed. For an erased session its agent, for an erased principal the project, for an event type and a downloaded list its name.',
     ),
-    actor: z
-      .object({
-        kind: actorKindSchema,
-        id: z
-          .string()
-          .optional()
-          .describe(
-            'The id of the API key or platform key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
-          ),
-        name: z
-          .string()
-          .optional()
-          .describe('The name of the key, or the title of the portal link.'),
-      })
-      .meta({ id: 'Actor' }),
-    action: auditActionSchema,
-    targetId: z
-      .string()
-      .describe(
-        'The id of the row that changed. For an erased session its agent, for an erased principal the project, for an event type and a downloaded list its name.',
-      ),
-    targetName: z
-      .string()
-      .optional()
-      .describe('The name that the agent, webhook, key, portal link or project had.'),
-    count: z
-      .int()
-      .min(0)
-      .optional()
-      .describe('The number of messages of an erased principal that the call found.'),
-    fields: z.array(z.string()).optional().describe('The names of the fields that an update set.'),
-    changes: z
-      .record(z.string(), z.object({ from: anyValue.optional(), to: anyValue.optional() }))
-      .optional()
-      .describe(
-        'By field, the old and the new value. Of a `url`, only the origin. Other fields have no values here.',
-      ),
-    createdAt: at,
-  })
-  .meta({ id: 'AuditEntry' })
+  targetName: z
+    .string()
+    .optional()
+    .describe('The name that the agent, webhook, key, portal link or project had.'),
+  count: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The number of messages of an erased principal that the call found.'),
+  fields: z.array(z.string()).optional().describe('The names of the fields that an update set.'),
+  changes: z
+    .record(z.string(), z.object({ from: anyValue.optional(), to: anyValue.optional() }))
+    .optional()
+    .describe(
+      'By field, the old and the new value. Of a `url`, only the origin. Other fields have no values here.',
+    ),
+  createdAt: at,
+})
 
 const answer = shownPage(auditEntrySchema, (entry: AuditEntry) => withIso(entry))
 
@@ -97,7 +91,7 @@ export const auditRoutes = (d: HttpDeps) => {
           query: list,
           answer,
         },
-        (c, asked) => auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }),
+        (c, asked) => auditLog.list(inProject(c, filterOf(asked))),
       ),
     )
     .get(

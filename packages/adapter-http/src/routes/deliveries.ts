@@ -9,7 +9,7 @@ import { Hono } from 'hono'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, refIn } from '../path-id.js'
+import { byActor, refIn, inProject } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { id, paging, query, storableText } from '../schemas.js'
 import {
@@ -53,7 +53,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
           answer: shownPage(deliverySchema, shownDelivery),
         },
         (c, { limit, cursor, ...filter }) =>
-          deliveries.list({ projectId: c.get('projectId'), ...given(filter), limit, cursor }),
+          deliveries.list(inProject(c, { ...given(filter), limit, cursor })),
       ),
     )
     .get(

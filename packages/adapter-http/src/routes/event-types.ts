@@ -6,21 +6,22 @@ import {
   type EventTypeSettings,
 } from '@org/agent-messaging-core/host'
 import type { EventType, ListedEventType } from '@org/agent-messaging-core/storage'
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize, authorizeOperator } from '../authorize.js'
 import { answerFields, requestFields } from '../described.js'
-import type { Env } from '../env.js'
+import type { Env, RouteContext } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, textIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent } from '../schemas.js'
-import { at } from '../wire/body.js'
+import { creationOf } from '../schemas.js'
+import { at, named } from '../wire/body.js'
 
-const settings = fieldsOf(nullAsAbsent(requestFields<EventTypeSettings>(eventTypeSettings))).meta({
-  id: 'EventTypeSettings',
-  examples: [{ description: 'A customer paid an order', group: 'Orders', visible: true }],
-})
+const settings = creationOf(
+  'EventTypeSettings',
+  requestFields<EventTypeSettings>(eventTypeSettings),
+  { examples: [{ description: 'A customer paid an order', group: 'Orders', visible: true }] },
+)
 
 const { schema, example, ...facts } = answerFields<EventTypeSettings>(eventTypeSettings)
 const listedFields = {
@@ -32,12 +33,12 @@ const listedFields = {
   createdAt: at.optional().describe('Present with `updatedAt` unless the service defines it.'),
   updatedAt: at.optional(),
 }
-const eventTypeSchema = z
-  .object({ ...listedFields, schema, example })
-  .meta({ id: 'EventTypeDefinition' })
-const listedSchema = z
-  .object({ ...listedFields, hasExample: z.boolean() })
-  .meta({ id: 'ListedEventType', description: 'A type without its schema and its example.' })
+const eventTypeSchema = named('EventTypeDefinition', { ...listedFields, schema, example })
+const listedSchema = named(
+  'ListedEventType',
+  { ...listedFields, hasExample: z.boolean() },
+  { description: 'A type without its schema and its example.' },
+)
 
 const shownType = (type: EventType) => withIso(type)
 const shownListedType = (type: ListedEventType) => withIso(type)
@@ -116,7 +117,7 @@ function catalogueRoutes(d: HttpDeps, { path, suffix, of, access }: typeof OF_PR
 }
 
 /** The operator's requests have no project. */
-const refIn = (c: Context<Env>) => ({
+const refIn = (c: RouteContext) => ({
   projectId: c.get('projectId') as string | undefined,
   name: textIn(c.req.param('name')),
 })

@@ -5,15 +5,15 @@ import {
   type Answer,
   type ReadEventsError,
 } from '@org/agent-messaging-core/host'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { z } from 'zod'
 import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
-import type { Env } from '../env.js'
+import type { Env, RouteContext } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { textIn } from '../path-id.js'
+import { inProject, eventRef } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
 import { instant, oneOf, paging, parts, query, text } from '../schemas.js'
-import { at } from '../wire/body.js'
+import { at, named } from '../wire/body.js'
 import { eventTypeSchema } from '../wire/delivery.js'
 import { eventSchemaOfAnyName } from '../wire/event.js'
 
@@ -50,25 +50,21 @@ const list = query({
   createdAfter: instant.optional().describe('Inclusive.'),
   createdBefore: instant.optional().describe('Exclusive.'),
 })
-const listedEvent = z
-  .object({
-    id: z.string(),
-    event: eventTypeSchema,
-    createdAt: at,
-    hasDeliveries: z.boolean().describe('False: no stored delivery has the event.'),
-  })
-  .meta({ id: 'ListedEvent' })
+const listedEvent = named('ListedEvent', {
+  id: z.string(),
+  event: eventTypeSchema,
+  createdAt: at,
+  hasDeliveries: z.boolean().describe('False: no stored delivery has the event.'),
+})
 const lookedBackTo = at
   .optional()
   .describe('Present if the page ended after 10,000 events: how far it looked.')
 
 const cursor = z.string().describe('Send it as `?after=` to continue after this event.')
-const page = z
-  .object({
-    data: z.array(z.object({ cursor, event: eventSchemaOfAnyName }).meta({ id: 'LoggedEvent' })),
-    nextCursor: z.string().describe('Send it as `?after=`. Present even if the page is empty.'),
-  })
-  .meta({ id: 'EventLogPage' })
+const page = named('EventLogPage', {
+  data: z.array(named('LoggedEvent', { cursor, event: eventSchemaOfAnyName })),
+  nextCursor: z.string().describe('Send it as `?after=`. Present even if the page is empty.'),
+})
 
 /** Events for receivers without a public URL, by long polling. */
 export const eventRoutes = (d: HttpDeps) => {
@@ -85,11 +81,7 @@ export const eventRoutes = (d: HttpDeps) => {
           refusals: ['event_not_found'],
           answer: shown('The event', eventSchemaOfAnyName, shownEvent),
         },
-        (c) =>
-          d.service.events.get({
-            projectId: c.get('projectId'),
-            eventId: textIn(c.req.param('id')),
-          }),
+        (c) => d.service.events.get(eventRef(c)),
       ),
     )
     .get(
@@ -104,12 +96,13 @@ export const eventRoutes = (d: HttpDeps) => {
           answer: shownPage(listedEvent, shownListedEvent, { lookedBackTo }),
         },
         (c, { type, published, ...asked }) =>
-          d.service.events.list({
-            projectId: c.get('projectId'),
-            types: type === undefined ? undefined : [type],
-            published: published === 'true' || undefined,
-            ...asked,
-          }),
+          d.service.events.list(
+            inProject(c, {
+              types: type === undefined ? undefined : [type],
+              published: published === 'true' || undefined,
+              ...asked,
+            }),
+          ),
       ),
     )
     .get(
@@ -135,7 +128,7 @@ export const eventRoutes = (d: HttpDeps) => {
 type ReadError = ReadEventsError | { readonly kind: 'unauthorized' }
 
 async function readOrWait(
-  c: Context<Env>,
+  c: RouteContext,
   { service }: HttpDeps,
   { after, wait, limit, parts }: z.output<typeof read>,
 ): Promise<Response> {

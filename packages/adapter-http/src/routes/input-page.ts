@@ -12,10 +12,10 @@ import {
   type HttpError,
   type PortalLook,
 } from '@org/agent-messaging-http-kit'
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { html } from 'hono/html'
-import type { Env } from '../env.js'
+import type { Env, RouteContext } from '../env.js'
 import { errorBody } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { inputScript, inputStyle } from '../reference/input-page.js'
@@ -46,11 +46,11 @@ export const inputPageRoutes = ({ service, look = {} }: HttpDeps) => {
     'page.js': ['text/javascript; charset=utf-8', inputScript],
     ...(logo && { logo: [logo.type, logo.bytes] as const }),
   }
-  const show = (c: Context<Env>, status: number, page: Shown) =>
+  const show = (c: RouteContext, status: number, page: Shown) =>
     reply(c, status, 'text/html; charset=utf-8', async () => String(await shell(look, page)))
 
   /** Shows the question, or why it takes no answer. */
-  const showLinked = (c: Context<Env>, status: number, linked: LinkedInput, given: Given = {}) => {
+  const showLinked = (c: RouteContext, status: number, linked: LinkedInput, given: Given = {}) => {
     const closed = closedText(linked, service.host.now())
     return show(
       c,
@@ -63,7 +63,7 @@ export const inputPageRoutes = ({ service, look = {} }: HttpDeps) => {
           },
     )
   }
-  const showFailed = (c: Context<Env>, error: HttpError, given: Given = {}) => {
+  const showFailed = (c: RouteContext, error: HttpError, given: Given = {}) => {
     const { code, message } = errorBody(error)
     const body = html`<p>${message}.</p>${error.kind === 'unavailable' && retryHtml(given)}${keptHtml(given)}`
     return show(c, errorCodes[code].status, { title: 'No answer possible', body })
@@ -127,7 +127,7 @@ type Given = {
 }
 type Shown = { readonly title: string; readonly body: Html }
 
-const linkOf = (c: Context<Env>) => ({
+const linkOf = (c: RouteContext) => ({
   messageId: c.req.param('messageId') ?? '',
   token: c.req.param('token') ?? '',
 })
@@ -247,7 +247,7 @@ const shell = ({ name, logo }: PortalLook, { title, body }: Shown): Html =>
   )
 
 const reply = async (
-  c: Context<Env>,
+  c: RouteContext,
   status: number,
   type: string,
   body: () => Promise<BodyInit>,

@@ -8,29 +8,30 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, byActor, messageRef } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, id, ofAgentAndUser, paging, query, storableText } from '../schemas.js'
+import { id, ofAgentAndUser, paging, query, storableText, namedFields } from '../schemas.js'
 import { messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
 const inputId = id.describe('The `id` of the question.')
-const inputAnswer = fieldsOf({
-  inputId,
-  value: z
-    .custom<Json>((value) => value !== undefined, orMissing('must be JSON'))
-    .describe('The answer, as its options or schema say.'),
-  // Any value: the service checks principals.
-  executionPrincipal: z
-    .unknown()
-    .optional()
-    .meta({
-      description: 'The principal that answers. Default: the service.',
-      shown: { $ref: principalRef, unevaluatedProperties: false },
-    }),
-}).meta({
-  id: 'NewInputAnswer',
-  examples: [{ inputId: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d', value: 'approve' }],
-})
-const withdrawal = fieldsOf({ inputId }).meta({ id: 'InputWithdrawal' })
+const inputAnswer = namedFields(
+  'NewInputAnswer',
+  {
+    inputId,
+    value: z
+      .custom<Json>((value) => value !== undefined, orMissing('must be JSON'))
+      .describe('The answer, as its options or schema say.'),
+    // Any value: the service checks principals.
+    executionPrincipal: z
+      .unknown()
+      .optional()
+      .meta({
+        description: 'The principal that answers. Default: the service.',
+        shown: { $ref: principalRef, unevaluatedProperties: false },
+      }),
+  },
+  { examples: [{ inputId: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d', value: 'approve' }] },
+)
+const withdrawal = namedFields('InputWithdrawal', { inputId })
 
 const list = query({
   ...paging,

@@ -11,42 +11,41 @@ import { z } from 'zod'
 import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, refIn } from '../path-id.js'
+import { byActor, refIn, inProject } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
-import { at, uuid } from '../wire/body.js'
+import { page, creationOf } from '../schemas.js'
+import { at, uuid, named, namedEnum } from '../wire/body.js'
 
-const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
-const roleSchema = z.enum(ROLE_NAMES).meta({ id: 'Role' })
+const permissionSchema = namedEnum('Permission', PERMISSIONS)
+const roleSchema = namedEnum('Role', ROLE_NAMES)
 const described = requestFields<ApiKeySettings>(apiKeySettings)
 
 /** The body of a request for a key. */
-export const newKey = fieldsOf(
-  nullAsAbsent({
+export const newKey = creationOf(
+  'NewApiKey',
+  {
     ...described,
     role: described.role.meta({ shown: roleSchema }),
     permissions: listField(apiKeySettings.permissions, permissionSchema).optional(),
-  }),
-).meta({
-  id: 'NewApiKey',
-  examples: [
-    { name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' },
-  ],
-})
+  },
+  {
+    examples: [
+      { name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' },
+    ],
+  },
+)
 
-export const keySchema = z
-  .object({
-    id: uuid,
-    name: z.string(),
-    permissions: z.array(permissionSchema),
-    role: roleSchema
-      .optional()
-      .describe('Present if the key has exactly the permissions of the role.'),
-    createdAt: at,
-    expiresAt: at.optional(),
-    revokedAt: at.optional(),
-  })
-  .meta({ id: 'ApiKey' })
+export const keySchema = named('ApiKey', {
+  id: uuid,
+  name: z.string(),
+  permissions: z.array(permissionSchema),
+  role: roleSchema
+    .optional()
+    .describe('Present if the key has exactly the permissions of the role.'),
+  createdAt: at,
+  expiresAt: at.optional(),
+  revokedAt: at.optional(),
+})
 
 const createdKeySchema = keySchema
   .extend({ key: z.string().describe('The key. Shown only in this answer.') })
@@ -69,7 +68,7 @@ export const keyRoutes = (d: HttpDeps) => {
           refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
           answer: createdKey,
         },
-        (c, sent) => keys.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
+        (c, sent) => keys.create(byActor(c, inProject(c, sent))),
       ),
     )
     .get(
@@ -82,7 +81,7 @@ export const keyRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(keySchema, shownKey),
         },
-        (c, asked) => keys.list({ projectId: c.get('projectId'), ...asked }),
+        (c, asked) => keys.list(inProject(c, asked)),
       ),
     )
     .delete(

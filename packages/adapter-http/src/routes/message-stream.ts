@@ -1,4 +1,3 @@
-import type { StreamEvent } from '@org/agent-messaging-core'
 import { shownStreamEvent } from '@org/agent-messaging-core/host'
 import {
   chain,
@@ -6,13 +5,15 @@ import {
   replyEvents,
   revocationCheck,
   type EventWriter,
+  type WrittenEvent,
+  replyEmpty,
 } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, messageRef } from '../path-id.js'
-import { ownAnswers, replyEmpty, routesOf } from '../route.js'
+import { ownAnswers, routesOf } from '../route.js'
 import { streamEventSchema } from '../wire/stream.js'
 
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
@@ -62,7 +63,7 @@ export const messageStreamRoutes = (d: HttpDeps) => {
 const writer: EventWriter = { isOver: false, write: textOf }
 
 /** Returns the event as text. Its data is one line, because JSON has no line breaks. */
-function textOf(streamed: Exclude<StreamEvent, { kind: 'heartbeat' }>): string {
+function textOf(streamed: WrittenEvent): string {
   const { event, id, ...data } = shownStreamEvent(streamed)
   const shown = 'message' in data ? data.message : data
   return `event: ${event}

@@ -1,10 +1,10 @@
 import { reply } from '@org/agent-messaging-http-kit'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import type { RouterRoute } from 'hono/types'
 import { type Documented, openApiDocument } from '../document/document.js'
 import { type JsonSchema, schemaWriter } from '../document/json-schema.js'
-import type { Env } from '../env.js'
+import type { Env, RouteContext } from '../env.js'
 import { refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { basePathOf } from '../path-id.js'
@@ -60,7 +60,7 @@ const withEtag = etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'X-Request-Id
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-const replyText = (c: Context<Env>, contentType: string, text: string) =>
+const replyText = (c: RouteContext, contentType: string, text: string) =>
   new Response(text, {
     headers: {
       'Content-Type': contentType,

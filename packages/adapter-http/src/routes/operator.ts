@@ -6,7 +6,7 @@ import type { Env } from '../env.js'
 import { refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { ownAnswers, routesOf, shown } from '../route.js'
-import { count } from '../wire/body.js'
+import { count, named } from '../wire/body.js'
 
 const okSchema = z.object({ status: z.literal('ok') })
 const showOk = () => ({ status: 'ok' }) as const
@@ -76,15 +76,13 @@ export function metricsRoutes(d: HttpDeps) {
   )
 }
 
-const passSchema = z
-  .object({
-    messages: count.describe('Runs started.'),
-    deliveries: count.describe('Attempts started.'),
-    cancelled: count.describe('Deliveries cancelled unsent.'),
-    purgedDeliveries: count,
-    purgedMessages: count,
-  })
-  .meta({ id: 'Pass' })
+const passSchema = named('Pass', {
+  messages: count.describe('Runs started.'),
+  deliveries: count.describe('Attempts started.'),
+  cancelled: count.describe('Deliveries cancelled unsent.'),
+  purgedDeliveries: count,
+  purgedMessages: count,
+})
 
 /** Runs one bounded pass of all due work, and answers with its counts. */
 export const cronRoutes = (d: HttpDeps) => {

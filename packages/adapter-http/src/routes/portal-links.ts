@@ -12,39 +12,36 @@ import { z } from 'zod'
 import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, refIn } from '../path-id.js'
+import { byActor, refIn, inProject } from '../path-id.js'
 import { ownAnswers, routesOf, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent } from '../schemas.js'
-import { at, uuid, type BodyOf } from '../wire/body.js'
+import { creationOf } from '../schemas.js'
+import { at, uuid, type BodyOf, named, namedEnum } from '../wire/body.js'
 
-const portalPermissionSchema = z.enum(PORTAL_PERMISSIONS).meta({ id: 'PortalPermission' })
+const portalPermissionSchema = namedEnum('PortalPermission', PORTAL_PERMISSIONS)
 
 const described = requestFields<PortalSettings>(portalSettings)
-const newPortalLink = fieldsOf(
-  nullAsAbsent({
+const newPortalLink = creationOf(
+  'NewPortalLink',
+  {
     ...described,
     permissions: listField(portalSettings.permissions, portalPermissionSchema)
       .optional()
       .meta({ ...described.permissions.meta() }),
-  }),
-).meta({
-  id: 'NewPortalLink',
-  examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }],
-})
+  },
+  { examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }] },
+)
 
-const portalLinkSchema = z
-  .object({
-    id: uuid,
-    url: z.string().describe('Opens the portal once. Shown only in this answer.'),
-    permissions: z.array(portalPermissionSchema),
-    readOnly: z.boolean(),
-    title: z.string().optional(),
-    returnUrl: z.string().optional(),
-    createdAt: at,
-    linkExpiresAt: at.describe('The end of the time to open the link.'),
-    expiresAt: at.describe('The end of the session.'),
-  })
-  .meta({ id: 'PortalLink' })
+const portalLinkSchema = named('PortalLink', {
+  id: uuid,
+  url: z.string().describe('Opens the portal once. Shown only in this answer.'),
+  permissions: z.array(portalPermissionSchema),
+  readOnly: z.boolean(),
+  title: z.string().optional(),
+  returnUrl: z.string().optional(),
+  createdAt: at,
+  linkExpiresAt: at.describe('The end of the time to open the link.'),
+  expiresAt: at.describe('The end of the session.'),
+})
 
 const portalLinkBody = (
   { session, code }: CreatedPortal,
@@ -86,7 +83,7 @@ export const portalRoutes = (d: HttpDeps) => {
           if (!d.portal || page === undefined) return refusal({ kind: 'portal_off' })
           if (!isAllowed(sent.returnUrl, d.portal.returnOrigins))
             return refusal({ kind: 'invalid', issues: [NOT_ALLOWED] })
-          const creating = portals.create(byActor(c, { projectId: c.get('projectId'), ...sent }))
+          const creating = portals.create(byActor(c, inProject(c, sent)))
           return chain(creating, (created) => reply(c, 201, portalLinkBody(created, page)))
         },
       ),

@@ -1,12 +1,12 @@
 import type { PrincipalTraces } from '@org/agent-messaging-core/host'
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import { z } from 'zod'
-import type { Env } from '../env.js'
+import type { Env, RouteContext } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, textIn } from '../path-id.js'
 import { routesOf, shown } from '../route.js'
 import { forced, query, text } from '../schemas.js'
-import { count } from '../wire/body.js'
+import { count, named } from '../wire/body.js'
 
 const further = query({
   cursor: text
@@ -15,8 +15,9 @@ const further = query({
     .describe('The `nextCursor` of the previous request.'),
 })
 
-const principalTracesSchema = z
-  .object({
+const principalTracesSchema = named(
+  'PrincipalTraces',
+  {
     messages: count,
     openMessages: count.describe('Messages that are not final. They are kept.'),
     deliveries: count,
@@ -25,8 +26,9 @@ const principalTracesSchema = z
       .string()
       .nullable()
       .describe('Send it as `?cursor=` to continue. Null after the last row.'),
-  })
-  .meta({ id: 'PrincipalTraces', description: 'Counts of the rows that this request looked at.' })
+  },
+  { description: 'Counts of the rows that this request looked at.' },
+)
 
 const counts = (description: string) =>
   shown(description, principalTracesSchema, (traces: PrincipalTraces) => traces)
@@ -71,7 +73,7 @@ export const principalRoutes = (d: HttpDeps) => {
     )
 }
 
-const principalIn = (c: Context<Env>) => ({
+const principalIn = (c: RouteContext) => ({
   projectId: c.get('projectId'),
   endUserId: textIn(c.req.param('endUserId')),
 })

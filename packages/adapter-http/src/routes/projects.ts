@@ -23,12 +23,11 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, idIn, projectIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
-import { at, count, uuid } from '../wire/body.js'
+import { fieldsOf, nullAsAbsent, page, namedFields, creationOf } from '../schemas.js'
+import { at, count, uuid, named, namedEnum } from '../wire/body.js'
 import { createdKey, keySchema, newKey } from './keys.js'
 
-const newProject = fieldsOf(nullAsAbsent(requestFields<ProjectSettings>(projectSettings))).meta({
-  id: 'NewProject',
+const newProject = creationOf('NewProject', requestFields<ProjectSettings>(projectSettings), {
   examples: [{ name: 'web shop', externalId: 'customer-42' }],
 })
 
@@ -37,44 +36,43 @@ const eventLimit = fieldsOf(
   requestFields<EventLimit>(eventLimitSettings),
   'must be an object',
 ).optional()
-const projectChange = fieldsOf({
-  sendLimits: fieldsOf(
-    { project: limit, key: limit, events: eventLimit },
-    'must be an object or null',
-  )
-    .nullable()
-    .describe('Replaces the own limits. `null` removes them.'),
-}).meta({
-  id: 'ProjectChange',
-  examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }],
+const projectChange = namedFields(
+  'ProjectChange',
+  {
+    sendLimits: fieldsOf(
+      { project: limit, key: limit, events: eventLimit },
+      'must be an object or null',
+    )
+      .nullable()
+      .describe('Replaces the own limits. `null` removes them.'),
+  },
+  { examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }] },
+)
+
+const shownLimit = named(
+  'SendLimit',
+  { messagesPerMinute: count, burst: count },
+  { description: 'A token bucket. Its size is `burst`.' },
+)
+
+const sendLimitsSchema = named('SendLimits', {
+  project: shownLimit.optional().describe('All sends of the project together.'),
+  key: shownLimit.optional().describe('The sends of each API key.'),
+  events: z
+    .object({ eventsPerMinute: count, burst: count })
+    .optional()
+    .describe('The published events of the project.'),
 })
 
-const shownLimit = z
-  .object({ messagesPerMinute: count, burst: count })
-  .meta({ id: 'SendLimit', description: 'A token bucket. Its size is `burst`.' })
-
-const sendLimitsSchema = z
-  .object({
-    project: shownLimit.optional().describe('All sends of the project together.'),
-    key: shownLimit.optional().describe('The sends of each API key.'),
-    events: z
-      .object({ eventsPerMinute: count, burst: count })
-      .optional()
-      .describe('The published events of the project.'),
-  })
-  .meta({ id: 'SendLimits' })
-
-export const projectSchema = z
-  .object({
-    id: uuid,
-    name: z.string(),
-    externalId: z.string().optional(),
-    sendLimits: sendLimitsSchema
-      .optional()
-      .describe('The own limits of the project. Absent: the limits of the server.'),
-    createdAt: at,
-  })
-  .meta({ id: 'Project' })
+export const projectSchema = named('Project', {
+  id: uuid,
+  name: z.string(),
+  externalId: z.string().optional(),
+  sendLimits: sendLimitsSchema
+    .optional()
+    .describe('The own limits of the project. Absent: the limits of the server.'),
+  createdAt: at,
+})
 
 const shownProject = (project: Project) => withIso(project)
 
@@ -204,25 +202,24 @@ export const projectKeyRoutes = (d: HttpDeps) => {
     )
 }
 
-const platformPermission = z.enum(PLATFORM_PERMISSIONS).meta({ id: 'PlatformPermission' })
-const newPlatformKey = fieldsOf({
-  ...nullAsAbsent(requestFields<PlatformKeySettings>(platformKeySettings)),
-  permissions: listField(platformKeySettings.permissions, platformPermission),
-}).meta({
-  id: 'NewPlatformKey',
-  examples: [{ name: 'our product', permissions: ['platform:projects', 'project:portals'] }],
-})
+const platformPermission = namedEnum('PlatformPermission', PLATFORM_PERMISSIONS)
+const newPlatformKey = namedFields(
+  'NewPlatformKey',
+  {
+    ...nullAsAbsent(requestFields<PlatformKeySettings>(platformKeySettings)),
+    permissions: listField(platformKeySettings.permissions, platformPermission),
+  },
+  { examples: [{ name: 'our product', permissions: ['platform:projects', 'project:portals'] }] },
+)
 
-const platformKeySchema = z
-  .object({
-    id: uuid,
-    name: z.string(),
-    permissions: z.array(platformPermission),
-    createdAt: at,
-    expiresAt: at.optional(),
-    revokedAt: at.optional(),
-  })
-  .meta({ id: 'PlatformKey' })
+const platformKeySchema = named('PlatformKey', {
+  id: uuid,
+  name: z.string(),
+  permissions: z.array(platformPermission),
+  createdAt: at,
+  expiresAt: at.optional(),
+  revokedAt: at.optional(),
+})
 const createdPlatformKeySchema = platformKeySchema
   .extend({ key: z.string().describe('The key. Shown only in this answer.') })
   .meta({ id: 'CreatedPlatformKey' })

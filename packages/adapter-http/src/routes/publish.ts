@@ -20,10 +20,12 @@ import type { Env } from '../env.js'
 import { rateLimitHeaders } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { ownAnswers, routesOf } from '../route.js'
-import { fieldsOf, id, jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
+import { id, jsonObject, text, textOf, namedFields, creationOf } from '../schemas.js'
+import { named } from '../wire/body.js'
 
-const newEvent = fieldsOf(
-  nullAsAbsent({
+const newEvent = creationOf(
+  'NewEvent',
+  {
     type: text.meta({
       pattern: EVENT_TYPE_PATTERN,
       maxLength: MAX_EVENT_TYPE,
@@ -46,17 +48,19 @@ const newEvent = fieldsOf(
     metadata: jsonObject
       .optional()
       .describe('Returned in `data`, with `channel` and `correlationId` beside it.'),
-  }),
-).meta({
-  id: 'NewEvent',
-  examples: [{ type: 'order.paid', data: { orderId: 'o-42', amount: 1200 }, id: 'order-42-paid' }],
-})
+  },
+  {
+    examples: [
+      { type: 'order.paid', data: { orderId: 'o-42', amount: 1200 }, id: 'order-42-paid' },
+    ],
+  },
+)
 
-const batch = fieldsOf({
+const batch = namedFields('NewEvents', {
   events: z.array(newEvent, 'must be a list of events').min(1).max(MOST_PUBLISHED).meta({
     description: 'All are published, or none.',
   }),
-}).meta({ id: 'NewEvents' })
+})
 
 /** One event, or several. The fields tell which. */
 const publication = jsonObject
@@ -70,9 +74,9 @@ const publication = jsonObject
   })
   .meta({ shown: z.union([newEvent, batch]) })
 
-const eventId = z.object({ id: z.string() }).meta({ id: 'PublishedId' })
+const eventId = named('PublishedId', { id: z.string() })
 const published = z
-  .union([eventId, z.object({ data: z.array(eventId) }).meta({ id: 'PublishedIds' })])
+  .union([eventId, named('PublishedIds', { data: z.array(eventId) })])
   .meta({ id: 'Published', description: '`data` for several events, in their order.' })
 
 type Answer = { readonly replayed: boolean; readonly levels?: readonly BucketLevel[] }

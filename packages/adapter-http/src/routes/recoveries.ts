@@ -13,14 +13,14 @@ import { z } from 'zod'
 import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, byActor, refIn } from '../path-id.js'
+import { agentRef, byActor, refIn, inProject } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
-import { at, count, uuid } from '../wire/body.js'
+import { fieldsOf, nullAsAbsent, page, creationOf } from '../schemas.js'
+import { at, count, uuid, named, namedEnum } from '../wire/body.js'
 import { attemptSchema, eventTypeSchema, statusFilterSchema } from '../wire/delivery.js'
 import { recoveryFilter } from './deliveries.js'
 
-const responseClassSchema = z.enum(recoverySettings.lastAnswer.enum).meta({ id: 'ResponseClass' })
+const responseClassSchema = namedEnum('ResponseClass', recoverySettings.lastAnswer.enum)
 
 const replayFields = requestFields<ReplaySettings>(replaySettings)
 const newReplay = fieldsOf(
@@ -32,8 +32,9 @@ const newReplay = fieldsOf(
   'must be an object',
 ).meta({ id: 'NewReplay' })
 
-const newRecovery = fieldsOf(
-  nullAsAbsent({
+const newRecovery = creationOf(
+  'NewRecovery',
+  {
     ...recoveryFilter,
     lastAnswer: recoveryFilter.lastAnswer.meta({ shown: responseClassSchema }),
     tryFirst: z
@@ -44,59 +45,55 @@ const newRecovery = fieldsOf(
     events: newReplay
       .optional()
       .describe('Sends events of the log as new deliveries instead. No other field can be given.'),
-  }),
-).meta({
-  id: 'NewRecovery',
-  examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
-})
+  },
+  { examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }] },
+)
 
 const retryFields = requestFields<RetrySettings>(retrySettings)
 const errorCode = z.enum(retrySettings.errorCode.enum)
-const newRetry = fieldsOf(
-  nullAsAbsent({ ...retryFields, errorCode: retryFields.errorCode.meta({ shown: errorCode }) }),
-).meta({ id: 'NewRetry', examples: [{ createdAfter: '2026-11-01T00:00:00Z' }] })
+const newRetry = creationOf(
+  'NewRetry',
+  { ...retryFields, errorCode: retryFields.errorCode.meta({ shown: errorCode }) },
+  { examples: [{ createdAfter: '2026-11-01T00:00:00Z' }] },
+)
 
-const recoverySchema = z
-  .object({
-    id: uuid,
-    status: z
-      .enum(['running', 'trying', 'paused', 'sending', 'done', 'cancelled', 'failed'])
-      .describe(
-        '`running` looks for matches. `sending` waits until each delivery is accepted or has failed. ' +
-          '`trying` sends one delivery first. `paused`: it was not accepted; continue or cancel.',
-      ),
-    failure: z.enum(RECOVERY_FAILURES).optional().describe('Present if the status is `failed`.'),
-    filter: z
-      .object({
-        webhookId: uuid.optional(),
-        event: eventTypeSchema.optional(),
-        status: statusFilterSchema,
-        lastAnswer: responseClassSchema.optional(),
-        agentId: uuid.optional().describe('Of a retry of failed messages.'),
-        errorCode: errorCode.optional(),
-        webhookIds: z.array(uuid).optional().describe('Of events of the log, sent again.'),
-        types: z.array(z.string()).optional(),
-        createdAfter: at.optional(),
-        createdBefore: at,
-      })
-      .meta({ id: 'RecoveryFilter' }),
-    matched: count.describe('Deliveries that match the filter so far.'),
-    redelivered: count.describe(
-      'Matches that were made due again. The others were due already or being sent. The sum of the ' +
-        'next five.',
+const recoverySchema = named('Recovery', {
+  id: uuid,
+  status: z
+    .enum(['running', 'trying', 'paused', 'sending', 'done', 'cancelled', 'failed'])
+    .describe(
+      '`running` looks for matches. `sending` waits until each delivery is accepted or has failed. ' +
+        '`trying` sends one delivery first. `paused`: it was not accepted; continue or cancel.',
     ),
-    waiting: count.describe('Not attempted since.'),
-    failing: count.describe('Attempted since, and not accepted yet.'),
-    delivered: count,
-    exhausted: count,
-    cancelled: count.describe('Cancelled, erased, or made due again by a newer recovery.'),
-    tried: attemptSchema
-      .optional()
-      .describe('The attempt that paused the recovery. Only when you read one recovery.'),
-    createdAt: at,
-    finishedAt: at.optional(),
-  })
-  .meta({ id: 'Recovery' })
+  failure: z.enum(RECOVERY_FAILURES).optional().describe('Present if the status is `failed`.'),
+  filter: named('RecoveryFilter', {
+    webhookId: uuid.optional(),
+    event: eventTypeSchema.optional(),
+    status: statusFilterSchema,
+    lastAnswer: responseClassSchema.optional(),
+    agentId: uuid.optional().describe('Of a retry of failed messages.'),
+    errorCode: errorCode.optional(),
+    webhookIds: z.array(uuid).optional().describe('Of events of the log, sent again.'),
+    types: z.array(z.string()).optional(),
+    createdAfter: at.optional(),
+    createdBefore: at,
+  }),
+  matched: count.describe('Deliveries that match the filter so far.'),
+  redelivered: count.describe(
+    'Matches that were made due again. The others were due already or being sent. The sum of the ' +
+      'next five.',
+  ),
+  waiting: count.describe('Not attempted since.'),
+  failing: count.describe('Attempted since, and not accepted yet.'),
+  delivered: count,
+  exhausted: count,
+  cancelled: count.describe('Cancelled, erased, or made due again by a newer recovery.'),
+  tried: attemptSchema
+    .optional()
+    .describe('The attempt that paused the recovery. Only when you read one recovery.'),
+  createdAt: at,
+  finishedAt: at.optional(),
+})
 
 export const recoveryRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
@@ -140,7 +137,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(recoverySchema, shownRecovery),
         },
-        (c, asked) => recoveries.list({ projectId: c.get('projectId'), ...asked }),
+        (c, asked) => recoveries.list(inProject(c, asked)),
       ),
     )
     .get(

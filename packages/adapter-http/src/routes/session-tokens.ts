@@ -7,8 +7,8 @@ import { z } from 'zod'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shown } from '../route.js'
-import { fieldsOf, nullAsAbsent, number, text } from '../schemas.js'
-import { at } from '../wire/body.js'
+import { number, text, creationOf } from '../schemas.js'
+import { at, named } from '../wire/body.js'
 
 const scope = (name: 'ids' | 'prefix', field: object) => ({
   type: 'object',
@@ -17,8 +17,9 @@ const scope = (name: 'ids' | 'prefix', field: object) => ({
   additionalProperties: false,
 })
 
-const newSessionToken = fieldsOf(
-  nullAsAbsent({
+const newSessionToken = creationOf(
+  'NewSessionToken',
+  {
     // The service checks the fields.
     sessions: z
       .custom<SessionScope>((value) => value !== undefined, orMissing('must be an object'))
@@ -38,12 +39,14 @@ const newSessionToken = fieldsOf(
       shown: { type: 'integer', minimum: 1_000, maximum: 86_400_000, default: 900_000 },
       description: 'The time from now to the end of the token.',
     }),
-  }),
-).meta({ id: 'NewSessionToken', examples: [{ sessions: { prefix: 'user-17/' } }] })
+  },
+  { examples: [{ sessions: { prefix: 'user-17/' } }] },
+)
 
-const sessionTokenSchema = z
-  .object({ token: z.string().describe('Shown only in this answer.'), expiresAt: at })
-  .meta({ id: 'SessionToken' })
+const sessionTokenSchema = named('SessionToken', {
+  token: z.string().describe('Shown only in this answer.'),
+  expiresAt: at,
+})
 
 /** Tokens that open some sessions, for browsers. */
 export const sessionTokenRoutes = (d: HttpDeps) => {

@@ -7,16 +7,14 @@ import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, textIn } from '../path-id.js'
 import { routesOf, shownPage, withoutBody } from '../route.js'
 import { forced, page } from '../schemas.js'
-import { at, count, uuid } from '../wire/body.js'
+import { at, count, uuid, named } from '../wire/body.js'
 
-const sessionSchema = z
-  .object({
-    sessionId: z.string(),
-    openCount: count.describe('Messages that are not final.'),
-    lastMessageId: uuid,
-    lastMessageAt: at,
-  })
-  .meta({ id: 'Session' })
+const sessionSchema = named('Session', {
+  sessionId: z.string(),
+  openCount: count.describe('Messages that are not final.'),
+  lastMessageId: uuid,
+  lastMessageAt: at,
+})
 
 export const sessionRoutes = (d: HttpDeps) => {
   const { sessions } = d.service

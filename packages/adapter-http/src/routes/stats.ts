@@ -18,10 +18,10 @@ import { z } from 'zod'
 import { authorizeOperator, authorizePlatform } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { projectIn } from '../path-id.js'
+import { projectIn, inProject } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { id, instant, oneOf, page, query } from '../schemas.js'
-import { at, count, uuid } from '../wire/body.js'
+import { at, count, uuid, named } from '../wire/body.js'
 import { projectSchema } from './projects.js'
 
 const date = z.iso
@@ -89,7 +89,7 @@ const peopleToday = z
       'The end users of the messages of today (UTC), read now, up to about 10,000. Only of the project or of one agent, if today is one of the days.',
   })
 
-const sums = z.object(counts).meta({ id: 'UsageCounts' })
+const sums = named('UsageCounts', counts)
 const overviewSchema = projectSchema
   .extend({
     openMessages: count,
@@ -105,90 +105,73 @@ const overviewSchema = projectSchema
   })
   .meta({ id: 'ProjectOverview' })
 
-const usageSchema = z
-  .object({
-    from: day,
-    to: day,
-    total: sums,
-    days: z
-      .array(z.object({ date: day, ...counts, people }).meta({ id: 'UsageOfDay' }))
-      .describe('The days with counts, oldest first.'),
-    peopleToday,
-  })
-  .meta({ id: 'Usage' })
+const usageSchema = named('Usage', {
+  from: day,
+  to: day,
+  total: sums,
+  days: z
+    .array(named('UsageOfDay', { date: day, ...counts, people }))
+    .describe('The days with counts, oldest first.'),
+  peopleToday,
+})
 
-const statsSchema = z
-  .object({
-    from: at,
-    to: at.describe('The start of the last step.'),
-    stepMs: count,
-    total: z.object(allCounts).meta({ id: 'Counts' }),
-    totals: z
-      .array(z.object({ id: z.string(), ...allCounts }).meta({ id: 'CountsOfOne' }))
-      .optional()
-      .describe('The sums of each agent or webhook of `by`.'),
-    rows: z
-      .array(
-        z
-          .object({
-            at,
-            id: z
-              .string()
-              .optional()
-              .describe('The agent or the webhook. Empty: hooks of messages.'),
-            ...allCounts,
-            people: people.optional(),
-          })
-          .meta({ id: 'StatsRow' }),
-      )
-      .describe('The steps with counts, oldest first.'),
-    peopleToday,
-  })
-  .meta({ id: 'Stats' })
+const statsSchema = named('Stats', {
+  from: at,
+  to: at.describe('The start of the last step.'),
+  stepMs: count,
+  total: named('Counts', allCounts),
+  totals: z
+    .array(named('CountsOfOne', { id: z.string(), ...allCounts }))
+    .optional()
+    .describe('The sums of each agent or webhook of `by`.'),
+  rows: z
+    .array(
+      named('StatsRow', {
+        at,
+        id: z.string().optional().describe('The agent or the webhook. Empty: hooks of messages.'),
+        ...allCounts,
+        people: people.optional(),
+      }),
+    )
+    .describe('The steps with counts, oldest first.'),
+  peopleToday,
+})
 
 const window = query({
   from: instant.optional().describe('Within the last 48 hours. Default: 24 hours ago.'),
 })
 
-const failuresSchema = z
-  .object({
-    from: at.describe('The start of the first step of the counts.'),
-    recentFrom: at,
-    failures: z
-      .array(
-        z
+const failuresSchema = named('Failures', {
+  from: at.describe('The start of the first step of the counts.'),
+  recentFrom: at,
+  failures: z
+    .array(
+      named('Failure', {
+        subject: z.enum(['agent', 'webhook']),
+        id: uuid,
+        name: z.string().describe('Of a webhook without a description, the URL.'),
+        isFailing: z.boolean().describe('False: only successes have followed.'),
+        since: at.optional().describe('Absent if an agent did not start, and failed no message.'),
+        countedFrom: at.describe('The counts are of this time and later.'),
+        failed: count.describe('Failed messages of an agent, or refused attempts of a webhook.'),
+        ended: count.describe('`failed`, and answered messages or accepted attempts.'),
+        recent: count.describe('The failures since `recentFrom`.'),
+        reasons: z
+          .array(z.object({ reason: z.enum(FAILURE_REASONS), count }))
+          .describe('The failures by error or by status class, the most frequent first.'),
+        last: z
           .object({
-            subject: z.enum(['agent', 'webhook']),
-            id: uuid,
-            name: z.string().describe('Of a webhook without a description, the URL.'),
-            isFailing: z.boolean().describe('False: only successes have followed.'),
-            since: at
-              .optional()
-              .describe('Absent if an agent did not start, and failed no message.'),
-            countedFrom: at.describe('The counts are of this time and later.'),
-            failed: count.describe(
-              'Failed messages of an agent, or refused attempts of a webhook.',
-            ),
-            ended: count.describe('`failed`, and answered messages or accepted attempts.'),
-            recent: count.describe('The failures since `recentFrom`.'),
-            reasons: z
-              .array(z.object({ reason: z.enum(FAILURE_REASONS), count }))
-              .describe('The failures by error or by status class, the most frequent first.'),
-            last: z
-              .object({
-                reason: z.string().describe('The error, or the status of the receiver.'),
-                text: z.string().describe('The first 200 characters of the error or the answer.'),
-                id: uuid.optional().describe('The message or the delivery.'),
-                failedAt: at.optional(),
-              })
-              .optional()
-              .describe('The newest failure.'),
+            reason: z.string().describe('The error, or the status of the receiver.'),
+            text: z.string().describe('The first 200 characters of the error or the answer.'),
+            id: uuid.optional().describe('The message or the delivery.'),
+            failedAt: at.optional(),
           })
-          .meta({ id: 'Failure' }),
-      )
-      .describe('Up to 100. Those that fail now come first.'),
-  })
-  .meta({ id: 'Failures' })
+          .optional()
+          .describe('The newest failure.'),
+      }),
+    )
+    .describe('Up to 100. Those that fail now come first.'),
+})
 
 /** The counts of a project, for its administrators and for the operator. */
 export const statsRoutes = (d: HttpDeps) => {
@@ -208,7 +191,7 @@ export const statsRoutes = (d: HttpDeps) => {
           query: days,
           answer,
         },
-        (c, asked) => stats({ projectId: c.get('projectId'), step: '1d', ...asked }),
+        (c, asked) => stats(inProject(c, { step: '1d', ...asked })),
       ),
     )
     .get(
@@ -221,7 +204,7 @@ export const statsRoutes = (d: HttpDeps) => {
           query: steps,
           answer: shown('The counts', statsSchema, shownStats),
         },
-        (c, { step = '1h', ...asked }) => stats({ projectId: c.get('projectId'), step, ...asked }),
+        (c, { step = '1h', ...asked }) => stats(inProject(c, { step, ...asked })),
       ),
     )
     .get(
@@ -234,7 +217,7 @@ export const statsRoutes = (d: HttpDeps) => {
           query: window,
           answer: shown('The failures', failuresSchema, shownFailures),
         },
-        (c, asked) => failures({ projectId: c.get('projectId'), ...asked }),
+        (c, asked) => failures(inProject(c, asked)),
       ),
     )
     .get(

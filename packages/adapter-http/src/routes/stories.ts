@@ -2,7 +2,7 @@ import { isPermitted, shownStory } from '@org/agent-messaging-core/host'
 import { Hono } from 'hono'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { refIn, textIn } from '../path-id.js'
+import { refIn, eventRef } from '../path-id.js'
 import { routesOf, shown } from '../route.js'
 import { storySchema } from '../wire/story.js'
 
@@ -46,11 +46,7 @@ export const storyRoutes = (d: HttpDeps) => {
           refusals: ['event_not_found'],
           answer,
         },
-        (c) =>
-          events.story({
-            projectId: c.get('projectId'),
-            eventId: textIn(c.req.param('id')),
-          }),
+        (c) => events.story(eventRef(c)),
       ),
     )
     .get(

@@ -4,7 +4,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { shown } from '../route.js'
-import { fieldsOf, nullAsAbsent, number, text } from '../schemas.js'
+import { number, text, creationOf } from '../schemas.js'
 import { deliverySchema } from '../wire/delivery.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { webhookRoute, webhookSecret } from './webhooks.js'
@@ -15,21 +15,24 @@ const graceMs = number.optional().meta({
   shown: { type: 'integer', minimum: 0, maximum: 30 * DAY_MS, default: DAY_MS },
   description: 'The time during which the old secret signs too.',
 })
-const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta({
-  id: 'SecretRotation',
-  examples: [{ graceMs: 3_600_000 }],
-})
+const rotation = creationOf(
+  'SecretRotation',
+  { secret: webhookSecret, graceMs },
+  { examples: [{ graceMs: 3_600_000 }] },
+)
 
-const testEvent = fieldsOf(
-  nullAsAbsent({
+const testEvent = creationOf(
+  'TestEvent',
+  {
     event: text
       .optional()
       .describe(
         'The event whose sample is sent, or an event type that has an example. The ids of a sample ' +
           'belong to nothing. Default: `webhook.test`.',
       ),
-  }),
-).meta({ id: 'TestEvent', examples: [{ event: 'message.responded' }] })
+  },
+  { examples: [{ event: 'message.responded' }] },
+)
 
 export const webhookActionRoutes = (d: HttpDeps) => {
   const { webhooks } = d.service

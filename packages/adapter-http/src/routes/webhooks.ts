@@ -20,9 +20,9 @@ import { z } from 'zod'
 import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { byActor, locationOf, refIn } from '../path-id.js'
+import { byActor, locationOf, refIn, inProject } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { boolean, fieldsOf, id, nullAsAbsent, number, page, text } from '../schemas.js'
+import { boolean, fieldsOf, id, nullAsAbsent, number, page, text, namedFields } from '../schemas.js'
 import { createdWebhookSchema, webhookSchema } from '../wire/webhook.js'
 import { newWebhookFilterSchema } from '../wire/webhook-filter.js'
 
@@ -90,8 +90,7 @@ export const webhookSecret = secretText
   .optional()
   .describe('`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.')
 const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })
-const create = fieldsOf(fields).meta({
-  id: 'NewWebhook',
+const create = namedFields('NewWebhook', fields, {
   examples: [{ url: 'https://example.com/hooks', events: ['message.responded', 'agent.error'] }],
 })
 const change = settings.partial().meta({
@@ -134,7 +133,7 @@ export const webhookRoutes = (d: HttpDeps) => {
           answer: created,
         },
         (c, sent) =>
-          chain(webhooks.create(byActor(c, { projectId: c.get('projectId'), ...sent })), (made) => {
+          chain(webhooks.create(byActor(c, inProject(c, sent))), (made) => {
             const at = { route: '/v1/webhooks', id: made.webhook.id }
             return reply(c, 201, createdBodyOf(made), locationOf(c, d.basePath, at))
           }),
@@ -150,7 +149,7 @@ export const webhookRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(webhookSchema, bodyOf),
         },
-        (c, asked) => webhooks.list({ projectId: c.get('projectId'), ...asked }),
+        (c, asked) => webhooks.list(inProject(c, asked)),
       ),
     )
     .get(

@@ -2,7 +2,7 @@ import { UNREACHABLE_ERRORS, type Outcome } from '@org/agent-messaging-core/runt
 import { DELIVERY_STATUSES, recoverySettings } from '@org/agent-messaging-core/host'
 import type { CancelReason } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
-import { at, count, uuid } from './body.js'
+import { at, count, uuid, named, namedEnum } from './body.js'
 
 const cancelReasons = [
   'webhook_deleted',
@@ -20,61 +20,55 @@ export const eventTypeSchema = z.string().meta({
   description: 'The name of an event of the service, or the type of a published one.',
   examples: ['message.responded', 'order.paid'],
 })
-const deliveryStatusSchema = z.enum(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' })
-export const statusFilterSchema = z
-  .enum(recoverySettings.status.enum)
-  .meta({ id: 'DeliveryStatusFilter' })
-export const unreachableErrorSchema = z.enum(UNREACHABLE_ERRORS).meta({ id: 'UnreachableError' })
+const deliveryStatusSchema = namedEnum('DeliveryStatus', DELIVERY_STATUSES)
+export const statusFilterSchema = namedEnum('DeliveryStatusFilter', recoverySettings.status.enum)
+export const unreachableErrorSchema = namedEnum('UnreachableError', UNREACHABLE_ERRORS)
 
-export const deliverySchema = z
-  .object({
-    id: uuid.describe('The same for all attempts. Receivers deduplicate by it.'),
-    webhookId: uuid,
-    eventId: z.string().describe('A UUID, or the `id` of a published event.'),
-    event: eventTypeSchema,
-    status: deliveryStatusSchema,
-    attemptCount: count,
-    nextAttemptAt: at
-      .optional()
-      .describe('Present while the delivery is `pending`, is not being sent and is not blocked.'),
-    blockedBy: uuid
-      .optional()
-      .describe(
-        'The delivery that comes first in the order of its session. Present while this one waits.',
-      ),
-    deliveredAt: at.optional(),
-    exhaustedAt: at.optional(),
-    cancelledAt: at.optional(),
-    cancelledReason: z.enum(cancelReasons).optional(),
-    createdAt: at,
-  })
-  .meta({ id: 'Delivery' })
+export const deliverySchema = named('Delivery', {
+  id: uuid.describe('The same for all attempts. Receivers deduplicate by it.'),
+  webhookId: uuid,
+  eventId: z.string().describe('A UUID, or the `id` of a published event.'),
+  event: eventTypeSchema,
+  status: deliveryStatusSchema,
+  attemptCount: count,
+  nextAttemptAt: at
+    .optional()
+    .describe('Present while the delivery is `pending`, is not being sent and is not blocked.'),
+  blockedBy: uuid
+    .optional()
+    .describe(
+      'The delivery that comes first in the order of its session. Present while this one waits.',
+    ),
+  deliveredAt: at.optional(),
+  exhaustedAt: at.optional(),
+  cancelledAt: at.optional(),
+  cancelledReason: z.enum(cancelReasons).optional(),
+  createdAt: at,
+})
 
-export const attemptSchema = z
-  .object({
-    attemptNumber: count.describe('Starts at 1.'),
-    startedAt: at,
-    durationMs: count,
-    url: z
-      .string()
-      .optional()
-      .describe('The URL of the request, without userinfo and query. Absent if nothing was sent.'),
-    requestHeaders: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe(
-        'The headers of the request, without the values of custom headers. Absent if nothing ' +
-          'was sent, or if the error is `interrupted`.',
-      ),
-    outcome: z.enum(outcomes).describe('`accepted` means a 2xx status.'),
-    statusCode: z.int().optional(),
-    responseBody: z.string().optional().describe('The first 16 KiB of the answer’s body.'),
-    error: unreachableErrorSchema
-      .optional()
-      .describe('Present with `detail` if the outcome is `unreachable`.'),
-    detail: z.string().optional(),
-  })
-  .meta({ id: 'DeliveryAttempt' })
+export const attemptSchema = named('DeliveryAttempt', {
+  attemptNumber: count.describe('Starts at 1.'),
+  startedAt: at,
+  durationMs: count,
+  url: z
+    .string()
+    .optional()
+    .describe('The URL of the request, without userinfo and query. Absent if nothing was sent.'),
+  requestHeaders: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe(
+      'The headers of the request, without the values of custom headers. Absent if nothing ' +
+        'was sent, or if the error is `interrupted`.',
+    ),
+  outcome: z.enum(outcomes).describe('`accepted` means a 2xx status.'),
+  statusCode: z.int().optional(),
+  responseBody: z.string().optional().describe('The first 16 KiB of the answer’s body.'),
+  error: unreachableErrorSchema
+    .optional()
+    .describe('Present with `detail` if the outcome is `unreachable`.'),
+  detail: z.string().optional(),
+})
 
 /** The last failure of a webhook. */
 export const lastFailureSchema = attemptSchema

@@ -3,7 +3,7 @@ import { PUBLISHED_PATTERN, sampleEvent } from '@org/agent-messaging-core/host'
 import type { EventData } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
-import { at, count, uuid, type BodyOf } from './body.js'
+import { at, count, uuid, type BodyOf, named } from './body.js'
 import { eventTypeSchema, unreachableErrorSchema } from './delivery.js'
 import { inputAnswerSchema, openInputSchema } from './input.js'
 import { partSchema } from './part.js'
@@ -33,10 +33,8 @@ const questionData = z.object({
 })
 
 const lastAttempt = variants('outcome', [
-  z.object({ outcome: z.literal('refused'), statusCode: count }).meta({ id: 'RefusedAttempt' }),
-  z
-    .object({ outcome: z.literal('unreachable'), error: unreachableErrorSchema })
-    .meta({ id: 'UnreachableAttempt' }),
+  named('RefusedAttempt', { outcome: z.literal('refused'), statusCode: count }),
+  named('UnreachableAttempt', { outcome: z.literal('unreachable'), error: unreachableErrorSchema }),
 ]).meta({ id: 'FailedAttempt' })
 
 /** The `data` of each event. */
@@ -134,17 +132,16 @@ const idOf = (name: string, suffix = 'Event'): string =>
   `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}${suffix}`
 
 const eventSchema = (name: EventName) =>
-  z
-    .object({
+  named(
+    idOf(name),
+    {
       event: z.literal(name),
       id: uuid.describe('The id of the event.'),
       createdAt: at,
       data: data[name].meta({ id: idOf(name, 'EventData') }),
-    })
-    .meta({
-      id: idOf(name),
-      examples: [sampleEvent(name)],
-    })
+    },
+    { examples: [sampleEvent(name)] },
+  )
 
 /** The bodies of deliveries. */
 export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
@@ -158,15 +155,15 @@ const ownEvent = variants(
   eventSchemas.map(({ schema }) => schema),
 ).meta({ id: 'ServiceEvent', description: 'Later versions can add events.' })
 
-const publishedEvent = z
-  .object({
+const publishedEvent = named(
+  'PublishedEvent',
+  {
     event: z.string().meta({ pattern: PUBLISHED_PATTERN, description: 'The type.' }),
     id: z.string(),
     createdAt: at,
     data: jsonObject.describe('The published object, with the fields that were given beside it.'),
-  })
-  .meta({
-    id: 'PublishedEvent',
+  },
+  {
     examples: [
       {
         event: 'order.paid',
@@ -175,7 +172,8 @@ const publishedEvent = z
         data: { orderId: 'o-42', amount: 1200 },
       },
     ],
-  })
+  },
+)
 
 /** Any event of the log. */
 export const eventSchemaOfAnyName = z.union([ownEvent, publishedEvent]).meta({ id: 'Event' })

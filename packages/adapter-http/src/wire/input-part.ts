@@ -3,6 +3,7 @@ import { inputPartSettings, type InputData, type InputFile } from '@org/agent-me
 import { z } from 'zod'
 import { answerFields, requestFields } from '../described.js'
 import { variants } from './variants.js'
+import { named } from './body.js'
 
 const { data: _, ...dataSettings } = inputPartSettings.data
 const json = z.custom<Json>().describe('Any JSON, at most 16 levels deep.')
@@ -13,10 +14,12 @@ const partOf = <Data extends z.ZodRawShape, File extends z.ZodRawShape>(
   file: File,
 ) =>
   variants('type', [
-    z.object({ type: z.literal('data'), ...data, data: json }).meta({ id: `${prefix}DataPart` }),
-    z
-      .object({ type: z.literal('file'), ...file })
-      .meta({ id: `${prefix}FilePart`, description: 'A file by reference.' }),
+    named(`${prefix}DataPart`, { type: z.literal('data'), ...data, data: json }),
+    named(
+      `${prefix}FilePart`,
+      { type: z.literal('file'), ...file },
+      { description: 'A file by reference.' },
+    ),
   ])
 
 type DataFields = Omit<InputData, 'type' | 'data'>

@@ -1,7 +1,7 @@
 import type { Json } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
-import { at, uuid } from './body.js'
+import { at, uuid, named } from './body.js'
 import { principalSchema } from './principal.js'
 
 export const json = z.custom<Json>().describe('Any JSON.')
@@ -24,26 +24,26 @@ const questionFields = {
     .describe('Only the principal of the message can answer.'),
 }
 
-export const openInputSchema = z
-  .object({
+export const openInputSchema = named(
+  'OpenInput',
+  {
     ...questionFields,
     askedAt: at,
     expiresAt: at.describe('The deadline of the answer.'),
-  })
-  .meta({ id: 'OpenInput', description: 'A question of an agent that waits for an answer.' })
+  },
+  { description: 'A question of an agent that waits for an answer.' },
+)
 
-export const inputAnswerSchema = z
-  .object({
-    value: json,
-    executionPrincipal: principalSchema
-      .optional()
-      .describe(
-        'The principal that answered. Absent if the deadline gave the answer of the agent.',
-      ),
-    answeredAt: at,
-  })
-  .meta({ id: 'InputAnswer' })
+export const inputAnswerSchema = named('InputAnswer', {
+  value: json,
+  executionPrincipal: principalSchema
+    .optional()
+    .describe('The principal that answered. Absent if the deadline gave the answer of the agent.'),
+  answeredAt: at,
+})
 
-export const inputSchema = z
-  .object({ ...questionFields, askedAt: at, answer: inputAnswerSchema.optional() })
-  .meta({ id: 'Input', description: 'A question of an agent, with its answer.' })
+export const inputSchema = named(
+  'Input',
+  { ...questionFields, askedAt: at, answer: inputAnswerSchema.optional() },
+  { description: 'A question of an agent, with its answer.' },
+)

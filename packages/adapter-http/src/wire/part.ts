@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { json } from './input.js'
 import { inputPartSchema } from './input-part.js'
 import { variants } from './variants.js'
+import { named } from './body.js'
 
 const part = <const Type extends string, Shape extends z.ZodRawShape>(
   id: string,
   type: Type,
   shape: Shape,
-) => z.object({ type: z.literal(type), ...shape }).meta({ id })
+) => named(id, { type: z.literal(type), ...shape })
 
 const text = z.string()
 const toolCallId = text

@@ -1,18 +1,23 @@
 import { z } from 'zod'
 import { textOf } from '../schemas.js'
 import { variants } from './variants.js'
+import { named } from './body.js'
 
-const servicePrincipalSchema = z
-  .object({ type: z.literal('service') })
-  .meta({ id: 'ServicePrincipal', description: 'The agent runs on behalf of the service.' })
+const servicePrincipalSchema = named(
+  'ServicePrincipal',
+  { type: z.literal('service') },
+  { description: 'The agent runs on behalf of the service.' },
+)
 const endUserId = z.string().meta({ ...textOf(256), examples: ['u-17'] })
 
 /** Only for documents and types: the domain checks principals and has clearer messages. */
 export const principalSchema = variants('type', [
   servicePrincipalSchema,
-  z
-    .object({ type: z.literal('end_user'), endUserId })
-    .meta({ id: 'EndUserPrincipal', description: 'The agent runs on behalf of an end user.' }),
+  named(
+    'EndUserPrincipal',
+    { type: z.literal('end_user'), endUserId },
+    { description: 'The agent runs on behalf of an end user.' },
+  ),
 ]).meta({
   id: 'ExecutionPrincipal',
   description: 'The agent runs on behalf of the service itself or of an end user.',
@@ -23,9 +28,11 @@ export const principalRef = '#/components/schemas/ExecutionPrincipal'
 
 export const defaultPrincipalSchema = variants('type', [
   servicePrincipalSchema,
-  z
-    .object({ type: z.literal('end_user'), endUserId: endUserId.nullish() })
-    .meta({ id: 'DefaultEndUserPrincipal', description: 'Each request must name its end user.' }),
+  named(
+    'DefaultEndUserPrincipal',
+    { type: z.literal('end_user'), endUserId: endUserId.nullish() },
+    { description: 'Each request must name its end user.' },
+  ),
 ]).meta({
   id: 'DefaultExecutionPrincipal',
   description:

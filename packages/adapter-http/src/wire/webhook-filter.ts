@@ -1,7 +1,7 @@
 import { filterLimits } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { textOf } from '../schemas.js'
-import { uuid } from './body.js'
+import { uuid, named } from './body.js'
 
 const path = z.string().meta({
   minLength: 1,
@@ -35,31 +35,28 @@ const about = {
   data: 'Conditions on the `data` of the event. All must hold.',
 }
 
-const conditionSchema = z
-  .object({
+const conditionSchema = named(
+  'FilterCondition',
+  {
     path: z.string(),
     equals: scalar.optional(),
     exists: exists.optional(),
     prefix: prefix.optional(),
     min: min.optional(),
     max: max.optional(),
-  })
-  .meta({
-    id: 'FilterCondition',
-    description: 'Has `equals`, `exists`, `prefix`, or `min` and `max`.',
-  })
+  },
+  { description: 'Has `equals`, `exists`, `prefix`, or `min` and `max`.' },
+)
 const conditionsSchema = (description: string) =>
   z.array(conditionSchema).readonly().optional().meta({ description })
 
 /** An event must match every given field. */
-export const webhookFilterSchema = z
-  .object({
-    agentId,
-    sessionIdPrefix,
-    metadata: conditionsSchema(about.metadata),
-    data: conditionsSchema(about.data),
-  })
-  .meta({ id: 'WebhookFilter' })
+export const webhookFilterSchema = named('WebhookFilter', {
+  agentId,
+  sessionIdPrefix,
+  metadata: conditionsSchema(about.metadata),
+  data: conditionsSchema(about.data),
+})
 
 const newConditionSchema = z.xor([
   z.strictObject({ path, equals: scalar }).meta({ id: 'EqualsCondition' }),

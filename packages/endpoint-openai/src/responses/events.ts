@@ -1,8 +1,12 @@
-import type { Message, StreamEvent } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
 import { PART_LIMITS, toolPart, type PartEvent } from '@org/agent-messaging-core/runtime'
-import { AnswerSteps, type AnswerStep } from '@org/agent-messaging-http-kit'
-import type { errorObject } from '../errors.js'
-import { DONE, type StreamWriter } from '../event-stream.js'
+import {
+  AnswerSteps,
+  type AnswerStep,
+  type AnswerWriter,
+  type WrittenEvent,
+} from '@org/agent-messaging-http-kit'
+import { DONE, interruption } from '../event-stream.js'
 import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { openBody, responseBody } from './body.js'
@@ -16,7 +20,6 @@ import {
   type ToolPart,
 } from './items.js'
 
-type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
 type Item = { readonly id: string; readonly index: number }
 /** `key` tells two thoughts apart. `text` is the text of a thought. */
 type OpenText = Item & { readonly kind: TextKind; readonly key: string; text: string }
@@ -27,11 +30,11 @@ type CallEvent = Parameters<typeof toolPart>[0]
  * Writes the events of the Responses API. Items that become void end as incomplete items, and the
  * next items have the answer. The response itself contains only the answer.
  */
-export class ResponseEvents implements StreamWriter {
+export class ResponseEvents implements AnswerWriter {
   readonly #model: string
   readonly #answer = new AnswerSteps()
   #sequence = 0
-  #isOver = false
+  isOver = false
   /** The message, once the stream has started. */
   #message: Message | undefined
   /** The index of the next item, and of the first one that is not void. */
@@ -50,11 +53,7 @@ export class ResponseEvents implements StreamWriter {
     this.#model = model
   }
 
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  write(event: Content): string {
+  write(event: WrittenEvent): string {
     switch (event.kind) {
       case 'state':
         return this.#start(event.message) + this.#state(event.message)
@@ -67,9 +66,10 @@ export class ResponseEvents implements StreamWriter {
   }
 
   /** Open Responses has the fields in `error`, and OpenAI has them beside `type`. */
-  error(error: ReturnType<typeof errorObject>): string {
+  interrupt(reason: string): string {
+    const error = interruption(reason)
     const { code, message, param } = error
-    this.#isOver = true
+    this.isOver = true
     return this.#event('error', { code, message, param, error }) + DONE
   }
 
@@ -88,7 +88,7 @@ export class ResponseEvents implements StreamWriter {
   }
 
   #finish(message: Message): string {
-    this.#isOver = true
+    this.isOver = true
     const body = responseBody(message, this.#model)
     if (message.state.kind !== 'responded')
       return this.#close() + this.#event('response.failed', { response: body }) + DONE
@@ -101,7 +101,7 @@ export class ResponseEvents implements StreamWriter {
   /** Ends the stream with the question. The answer comes in a later stream. */
   #ask(message: Message): string {
     const { itemId: id = '', text = '' } = questionOf(message) ?? {}
-    this.#isOver = true
+    this.isOver = true
     this.#questionId = id
     const ended = this.#endCalls() + this.#end('reasoning', 'incomplete')
     const rest = this.#steps(this.#answer.complete(text)) + this.#begin('message')

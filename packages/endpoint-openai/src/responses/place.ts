@@ -1,5 +1,4 @@
-import { callerOf, type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
+import { callerOf, RequestRefusal, type KitContext } from '@org/agent-messaging-http-kit'
 import { problem } from '../fields.js'
 import type { Input } from '../input.js'
 import type { Deps } from '../options.js'
@@ -27,7 +26,7 @@ const PREVIOUS = 'previous_response_id'
  * response.
  */
 export async function placeOf(
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
   { agent, input, previous, sessionId }: ResponseRequest,
 ): Promise<Place> {

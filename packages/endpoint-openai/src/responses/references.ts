@@ -1,8 +1,7 @@
 import type { Message } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { errorIn } from '@org/agent-messaging-core/host'
-import { callerOf, type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
-import type { Context } from 'hono'
+import { callerOf, RequestRefusal, type KitContext } from '@org/agent-messaging-http-kit'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import { parseItemId, type MessageRef } from '../ids.js'
@@ -15,11 +14,7 @@ import { isDeleted } from './body.js'
 const MOST_REFERENCES = 1_000
 
 /** Reads the answers that the item references of an input name. Refuses a missing answer. */
-export async function readReferences(
-  c: Context<KitEnv>,
-  d: Deps,
-  input: unknown,
-): Promise<Answers> {
+export async function readReferences(c: KitContext, d: Deps, input: unknown): Promise<Answers> {
   const answers = new Map<string, Answer>()
   for (const { id, param } of referencesIn(input)) {
     if (answers.has(id)) continue
@@ -46,7 +41,7 @@ function referencesIn(input: unknown): Reference[] {
   )
 }
 
-async function readAnswer(c: Context<KitEnv>, d: Deps, { id, param }: Reference): Promise<Answer> {
+async function readAnswer(c: KitContext, d: Deps, { id, param }: Reference): Promise<Answer> {
   const missing = { kind: 'reference_not_found', param } as const
   const ref = parseItemId(id)
   if (!ref) throw new RequestRefusal(missing)
@@ -59,7 +54,7 @@ async function readAnswer(c: Context<KitEnv>, d: Deps, { id, param }: Reference)
 
 /** Reads the message of a response. One of another project, or deleted, counts as missing. */
 export async function readStored(
-  c: Context<KitEnv>,
+  c: KitContext,
   { service }: Deps,
   ref: MessageRef,
 ): Promise<Message> {
@@ -75,7 +70,7 @@ export async function readStored(
 
 /** Reads the message of a response that the field `param` of a request names. */
 export const readNamed = async (
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
   ref: MessageRef,
   param: string,

@@ -6,10 +6,12 @@ import {
   type KitEnv,
   reply,
   RequestRefusal,
+  type KitContext,
+  replyAnswer,
+  refOf,
 } from '@org/agent-messaging-http-kit'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { refuse } from '../errors.js'
-import { replyStream } from '../event-stream.js'
 import { problem } from '../fields.js'
 import { inputItemId, type MessageRef, parseResponseId, responseId } from '../ids.js'
 import type { Deps } from '../options.js'
@@ -20,7 +22,12 @@ import { historyLimit, type Place, placeOf } from './place.js'
 import { readReferences, readStored } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
 
-const FIELDS = { session: 'conversation', input: 'input', format: 'text.format' }
+const FIELDS = {
+  sessionId: 'conversation',
+  message: 'input',
+  earlierTurns: 'input',
+  responseSchema: 'text.format',
+}
 
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) => {
@@ -39,7 +46,7 @@ export const responseRoutes = (d: Deps) => {
     )
 }
 
-async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
+async function createResponse(c: KitContext, d: Deps, body: JsonObject): Promise<Response> {
   const request = readResponseRequest(body, await readReferences(c, d, body['input']))
   const place = await placeOf(c, d, request)
   const { agent, endUserId, background, responseSchema } = request
@@ -72,22 +79,22 @@ type Found = { readonly message: Message; readonly agent: Agent }
 
 /** Finds the response that the path names. Another project's response counts as missing. */
 async function withResponse(
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
-  answer: (c: Context<KitEnv>, d: Deps, found: Found) => Promise<Response> | Response,
+  answer: (c: KitContext, d: Deps, found: Found) => Promise<Response> | Response,
 ): Promise<Response> {
   const ref = parseResponseId(c.req.param('id') ?? '')
   if (!ref) return refuse(c, { kind: 'message_not_found' })
   return answer(c, d, await find(c, d, ref))
 }
 
-async function find(c: Context<KitEnv>, d: Deps, ref: MessageRef): Promise<Found> {
+async function find(c: KitContext, d: Deps, ref: MessageRef): Promise<Found> {
   const message = await readStored(c, d, ref)
   return { message, agent: await d.service.agents.get({ ...callerOf(c), agent: ref.agent }) }
 }
 
 async function cancelResponse(
-  c: Context<KitEnv>,
+  c: KitContext,
   { service }: Deps,
   { message, agent }: Found,
 ): Promise<Response> {
@@ -96,15 +103,9 @@ async function cancelResponse(
   return reply(c, 200, responseBody(cancelled, agent.name))
 }
 
-const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
-  projectId,
-  agent,
-  messageId,
-})
-
 /** Hides the response from this endpoint. The message stays. */
 async function deleteResponse(
-  c: Context<KitEnv>,
+  c: KitContext,
   { service }: Deps,
   { message }: Found,
 ): Promise<Response> {
@@ -115,11 +116,7 @@ async function deleteResponse(
 }
 
 /** `?stream=true` reads all events from the first one. */
-async function readResponse(
-  c: Context<KitEnv>,
-  d: Deps,
-  { message, agent }: Found,
-): Promise<Response> {
+async function readResponse(c: KitContext, d: Deps, { message, agent }: Found): Promise<Response> {
   if (c.req.query('starting_after') !== undefined)
     return refuse(
       c,
@@ -132,19 +129,18 @@ async function readResponse(
 }
 
 const streamResponse = (
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
-  { agentId, id }: Message,
+  message: Message,
   model: string,
-): Promise<Response> =>
-  replyStream(c, d, { agent: agentId, messageId: id }, new ResponseEvents(model))
+): Promise<Response> => replyAnswer(c, d, message, new ResponseEvents(model), refuse)
 
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 
 /** Lists the message of a response, and before it the turns that the agent can read. */
 async function listInputItems(
-  c: Context<KitEnv>,
+  c: KitContext,
   { service }: Deps,
   { message }: { readonly message: Message },
 ): Promise<Response> {
@@ -195,7 +191,7 @@ type ItemPage = {
   readonly after: string | undefined
 }
 
-function readPage(c: Context<KitEnv>): ItemPage {
+function readPage(c: KitContext): ItemPage {
   const { limit: given = String(DEFAULT_LIMIT), order = 'desc', after } = c.req.query()
   const limit = /^\d{1,3}$/.test(given) ? Number(given) : 0
   if (limit < 1 || limit > MAX_LIMIT)

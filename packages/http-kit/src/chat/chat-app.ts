@@ -1,19 +1,19 @@
 import type { JsonObject, Message } from '@org/agent-messaging-core'
 import { errorIn, isRefusal, type CallName } from '@org/agent-messaging-core/host'
 import { isJsonObject, jsonTextRule } from '@org/agent-messaging-core/runtime'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { allowAccess, errorFor, revocationCheck, type KitEnv } from '../access.js'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { allowAccess, errorFor, revocationCheck, type KitEnv, type KitContext } from '../access.js'
 import { readJson } from '../body.js'
 import { refusal, refusalHeaders, refusalOf, type HttpError } from '../errors.js'
 import { eventsOf, replyEvents, type EventWriter } from '../event-stream.js'
 import { exchange } from '../exchange.js'
 import type { EndpointOptions, withDefaults } from '../options.js'
 import { reply } from '../reply.js'
-import { callerOf } from '../send.js'
+import { refOf } from '../send.js'
 
 type Deps = ReturnType<typeof withDefaults<EndpointOptions>>
 
-type Refuse = (c: Context<KitEnv>, error: HttpError) => Response
+type Refuse = (c: KitContext, error: HttpError) => Response
 
 /** Creates the app of a protocol. Its `routes` have paths below `root`. */
 export function endpointApp(
@@ -38,7 +38,7 @@ export function endpointApp(
 }
 
 /** Answers with an error, as the HTTP API does. */
-function refuseChat(c: Context<KitEnv>, error: HttpError): Response {
+function refuseChat(c: KitContext, error: HttpError): Response {
   const found = refusalOf(error)
   const { code, message, status } = found
   c.set('refusal', { errorCode: code })
@@ -52,7 +52,7 @@ export const allowChat = (d: Deps, call: CallName): MiddlewareHandler<KitEnv> =>
   allowAccess(d, { call }, refuseChat)
 
 /** Reads the body of a request. Refuses any body that is not an object of JSON. */
-export async function readObject(c: Context<KitEnv>, d: Deps): Promise<JsonObject> {
+export async function readObject(c: KitContext, d: Deps): Promise<JsonObject> {
   const body = await readJson(c, d.maxBodyBytes)
   return isJsonObject(body) ? body : refusal(MALFORMED)
 }
@@ -67,17 +67,20 @@ export type AnswerWriter = EventWriter & { interrupt(code: string): string }
 
 /** Answers with the events of the message, from its first one. */
 export async function replyAnswer(
-  c: Context<KitEnv>,
+  c: KitContext,
   d: Deps,
-  { agentId: agent, id: messageId }: Message,
+  message: Message,
   writer: AnswerWriter,
+  refuse: Refuse = refuseChat,
 ): Promise<Response> {
   // Hono passes HEAD to a GET handler, and no caller would read the stream.
-  if (c.req.method === 'HEAD') return refuseChat(c, { kind: 'method_not_allowed', allow: ['GET'] })
-  const stream = await d.service.messages.stream({ ...callerOf(c), agent, messageId })
+  if (c.req.method === 'HEAD') return refuse(c, { kind: 'method_not_allowed', allow: ['GET'] })
+  const requester = c.get('requester')
+  const { access } = requester
+  const stream = await d.service.messages.stream({ ...refOf(message), access })
   // Undefined only for a reader that has seen the final message.
-  if (!stream) return refuseChat(c, { kind: 'message_not_found' })
-  const isRevoked = revocationCheck(c.get('requester'), d)
+  if (!stream) return refuse(c, { kind: 'message_not_found' })
+  const isRevoked = revocationCheck(requester, d)
   const end = (revoked: boolean) =>
     writer.interrupt(revoked ? 'UNAUTHORIZED' : 'STREAM_INTERRUPTED')
   return replyEvents(c, eventsOf(stream, { writer, isRevoked, end }))

@@ -1,17 +1,11 @@
-import type { Json, JsonObject, Message, Sent } from '@org/agent-messaging-core'
-import { errorIn, isAgentName, mayCall, unless } from '@org/agent-messaging-core/host'
-import {
-  canonicalJson,
-  isStorableText,
-  isUuid,
-  type InputPart,
-} from '@org/agent-messaging-core/runtime'
+import type { JsonObject, Message, Sent } from '@org/agent-messaging-core'
+import { errorIn, mayCall, unless } from '@org/agent-messaging-core/host'
+import { isStorableText, type InputPart } from '@org/agent-messaging-core/runtime'
 import { isFinal } from '@org/agent-messaging-core/storage'
-import type { Context } from 'hono'
-import type { KitEnv } from '../access.js'
+import type { KitEnv, KitContext } from '../access.js'
 import { refusal, RequestRefusal } from '../errors.js'
 import type { EndpointOptions } from '../options.js'
-import { callerOf, senderOf } from '../send.js'
+import { callerOf, hasContent, isAgentRef, principalOf, refOf, senderOf } from '../send.js'
 
 /** The newest messages of a session that a chat shows. */
 const MOST_SHOWN = 100
@@ -40,16 +34,15 @@ type Deps = Pick<EndpointOptions, 'crypto' | 'service'>
 
 /** A session of an agent, as the caller of a request reaches it. */
 export class ChatSession {
-  readonly #c: Context<KitEnv>
+  readonly #c: KitContext
   readonly #d: Deps
   readonly #place: Place & ReturnType<typeof callerOf<KitEnv>>
 
   /** The path names the agent. Throws if no agent or no session can have this name. */
-  constructor(c: Context<KitEnv>, d: Deps, sessionId: string) {
+  constructor(c: KitContext, d: Deps, sessionId: string) {
     const agent = c.req.param('agent') ?? ''
-    if (!isAgentName(agent) && !isUuid(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
-    if (!isStorableText(sessionId) || sessionId.length > MAX_SESSION_LENGTH)
-      throw new RequestRefusal({ kind: 'session_not_found' })
+    if (!isAgentRef(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
+    if (!isStorableText(sessionId)) throw new RequestRefusal({ kind: 'session_not_found' })
     this.#c = c
     this.#d = d
     this.#place = { agent, sessionId, ...callerOf(c) }
@@ -93,12 +86,11 @@ export class ChatSession {
       message,
       parts,
       metadata,
-      ...principalOf(endUserId),
+      executionPrincipal: principalOf(endUserId),
       idempotencyKey: this.#d.crypto.sha256(JSON.stringify([sessionId, id])),
       waitMs: 0,
     })
-    const { message: text, inputParts = [] } = sent.message
-    if (sent.attached && !isSame([text, ...inputParts], [message, ...parts]))
+    if (!hasContent(sent, message, parts))
       throw new RequestRefusal({ kind: 'idempotency_mismatch', issues: [REUSED] })
     return sent
   }
@@ -118,7 +110,8 @@ export class ChatSession {
   /** Answers a question. A repeated call with the same value returns the message. */
   async answer({ inputId, value, endUserId }: ChatAnswer): Promise<Message> {
     const change = this.#changeOf(await this.asking(inputId))
-    return this.#d.service.inputs.answer({ ...change, inputId, value, ...principalOf(endUserId) })
+    const executionPrincipal = principalOf(endUserId)
+    return this.#d.service.inputs.answer({ ...change, inputId, value, executionPrincipal })
   }
 
   /** Withdraws a question, so its message fails. Cancels the message if the caller cannot withdraw. */
@@ -145,9 +138,9 @@ export class ChatSession {
     return asking
   }
 
-  #changeOf({ projectId, agentId: agent, id: messageId }: Message) {
+  #changeOf(message: Message) {
     const { access, actor } = this.#c.get('requester')
-    return { projectId, agent, messageId, access, actor }
+    return { ...refOf(message), access, actor }
   }
 }
 
@@ -165,10 +158,3 @@ export const refuseAs =
   }
 
 const REUSED = { path: 'id', message: 'was already used for a message with another content' }
-const MAX_SESSION_LENGTH = 1_024
-
-const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  canonicalJson([...a] as Json[]) === canonicalJson([...b] as Json[])
-
-const principalOf = (endUserId: string | undefined) =>
-  endUserId === undefined ? {} : { executionPrincipal: { type: 'end_user', endUserId } }
