@@ -57,9 +57,13 @@ const newEvent = creationOf(
 )
 
 const batch = namedFields('NewEvents', {
-  events: z.array(newEvent, 'must be a list of events').min(1).max(MOST_PUBLISHED).meta({
-    description: 'All are published, or none.',
-  }),
+  events: z
+    .array(newEvent, `must be a list of 1 to ${MOST_PUBLISHED} events`)
+    .min(1)
+    .max(MOST_PUBLISHED)
+    .meta({
+      description: 'All are published, or none.',
+    }),
 })
 
 /** One event, or several. The fields tell which. */

@@ -20,7 +20,6 @@ export async function checkTypes(
   if (!policy.strictEventTypes) return ok(undefined)
   const found = await eventTypes.find(projectId, [...new Set(events.map(({ type }) => type))])
   if (!found.ok) return err(found.error)
-  const types = new Map(found.value.map((type) => [type.name, type]))
-  const issues = typeIssues(events, types, within)
+  const issues = typeIssues(events, found.value, within)
   return issues.length === 0 ? ok(undefined) : err({ kind: 'invalid', issues })
 }

@@ -72,37 +72,45 @@ type Checked = {
 }
 
 /** Checks a value, and counts the steps. The schema can be older than today's limits. */
-export function checkValue(
+export const checkValue = (
   schema: JsonObject,
   value: Json,
   { schemaNodes, steps }: CheckLimits,
-): Checked {
-  const { wrong } = shapeOf(schema, schemaNodes)
-  if (wrong !== undefined)
-    return { problem: `cannot be checked, because the question has a schema ${wrong}`, steps: 0 }
-  const work = new SchemaWork(steps)
-  try {
-    const failed = schemaCheck(schema)(value, work, undefined)
-    const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    const where = place?.length ? ` at ${place.join('')}` : ''
-    const problem = failed && `does not match the schema${where}: ${failed.says()}`
-    return { problem, at: failed?.at, steps: work.steps }
-  } catch (error) {
-    if (!(error instanceof TooManySteps)) throw error
-    return { problem: `needs more than ${steps} steps to be checked`, steps: work.steps }
+): Checked => checkOf(schema, shapeOf(schema, schemaNodes))(value, steps)
+
+function checkOf(schema: JsonObject, { wrong }: Shape): (value: Json, steps: number) => Checked {
+  if (wrong !== undefined) {
+    const problem = `cannot be checked, because the question has a schema ${wrong}`
+    return () => ({ problem, steps: 0 })
+  }
+  const check = schemaCheck(schema)
+  return (value, steps) => {
+    const work = new SchemaWork(steps)
+    try {
+      const failed = check(value, work, undefined)
+      const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+      const where = place?.length ? ` at ${place.join('')}` : ''
+      const problem = failed && `does not match the schema${where}: ${failed.says()}`
+      return { problem, at: failed?.at, steps: work.steps }
+    } catch (error) {
+      if (!(error instanceof TooManySteps)) throw error
+      return { problem: `needs more than ${steps} steps to be checked`, steps: work.steps }
+    }
   }
 }
 
-/** Checks a value within `WIDE_LIMITS`. Looks at most at each value once for each schema node. */
-export function checkWithinWork(
-  schema: JsonObject,
-  value: Json,
-  steps = WIDE_LIMITS.steps,
-): Pick<Checked, 'problem' | 'at'> {
-  const { nodes } = shapeOf(schema, WIDE_LIMITS.schemaNodes)
-  const limits = { ...WIDE_LIMITS, steps, values: Math.floor(WIDE_LIMITS.values / nodes) }
-  const problem = sizeProblem(value, limits)
-  return problem === undefined ? checkValue(schema, value, limits) : { problem }
+/**
+ * Returns the check of values within `WIDE_LIMITS`. It looks at most at each value once for each
+ * schema node.
+ */
+export function checkWithinWork(schema: JsonObject) {
+  const shape = shapeOf(schema, WIDE_LIMITS.schemaNodes)
+  const limits = { ...WIDE_LIMITS, values: Math.floor(WIDE_LIMITS.values / shape.nodes) }
+  const check = checkOf(schema, shape)
+  return (value: Json, steps = WIDE_LIMITS.steps): Pick<Checked, 'problem' | 'at'> => {
+    const problem = sizeProblem(value, limits)
+    return problem === undefined ? check(value, steps) : { problem }
+  }
 }
 
 /** References can repeat a check without end, and a pattern can take longer than any limit. */

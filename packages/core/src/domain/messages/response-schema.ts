@@ -12,7 +12,7 @@ export const responseSchemaRule = (schema: unknown): Rule =>
 export function structureProblem(schema: JsonObject, text: string): string | undefined {
   const value = parsed(text)
   if (value === undefined) return 'is not JSON, and the message has a responseSchema'
-  return jsonProblem(value, MAX_ANSWER_DEPTH) ?? checkWithinWork(schema, value).problem
+  return jsonProblem(value, MAX_ANSWER_DEPTH) ?? checkWithinWork(schema)(value).problem
 }
 
 function parsed(text: string): Json | undefined {

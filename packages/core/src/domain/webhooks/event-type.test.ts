@@ -10,6 +10,7 @@ import {
   ownEventTypes,
   typeIssues,
   type EventType,
+  type TypedData,
 } from './event-type.js'
 
 const schemaOf = (schema: unknown) => valueRule(eventTypeSettings.schema, schema)
@@ -77,21 +78,38 @@ describe('a strict catalogue', () => {
     deprecated: true,
     visible: false,
   }
-  const types = new Map([
-    ['order.paid', paid],
-    ['order.lost', undefined],
-  ])
-
   it('accepts events of its types, also deprecated ones, and names each wrong place', () => {
     const events = [
       { type: 'order.paid', data: { id: 1 } },
       { type: 'order.lost', data: {} },
       { type: 'order.paid', data: {} },
     ]
-    expect(typeIssues(events, types, (index) => `events.${index}.`)).toEqual([
+    expect(typeIssues(events, [paid], (index) => `events.${index}.`)).toEqual([
       { path: 'events.1.type', message: 'is not in the catalogue of event types' },
       { path: 'events.2.data', message: expect.stringContaining('required property "id"') },
     ])
+  })
+
+  it('reads a schema once for all events of a request', () => {
+    let reads = 0
+    const required = { enumerable: true, get: () => ++reads && ['id'] }
+    const schema = Object.defineProperties({}, { required }) as JsonObject
+    const readsFor = (count: number) => {
+      reads = 0
+      const events = Array<TypedData>(count).fill({ type: 'order.paid', data: { id: 1 } })
+      expect(typeIssues(events, [{ ...paid, schema }], () => '')).toEqual([])
+      return reads
+    }
+    expect(readsFor(100)).toBe(readsFor(1))
+  })
+
+  it('names whole steps', () => {
+    const items = { allOf: Array<Json>(300).fill({ type: 'number' }) }
+    const type = { ...paid, schema: { properties: { list: { items } } } }
+    const event = { type: 'order.paid', data: { list: Array<Json>(1_000).fill(1) } }
+    expect(typeIssues([event, event, event], [type], () => '')[0]?.message).toBe(
+      'needs more than 333333 steps to be checked',
+    )
   })
 })
 
