@@ -36,6 +36,7 @@ describe('the rule of a setting', () => {
     [text, undefined, 'is required'],
     [{ type: 'boolean' }, 'yes', 'must be true or false'],
     [count, 6, 'must be a whole number from 1 to 5'],
+    [{ type: 'array', items: id, minItems: 1, maxItems: 2 }, [], 'must be a list of 1 to 2 UUIDs'],
     [rate, 0, RATE],
     [rate, 10.1, RATE],
     [rate, '1', RATE],

@@ -127,6 +127,7 @@ function listRule({ minItems = 0, maxItems = Infinity }: Setting, items: Setting
     value.every((item) => valueRule(items, item) === undefined)
   if (fits) return undefined
   if (items.rule) return `must be a list. Each entry ${items.rule(null)}`
+  if (items.format) return `must be a list of ${minItems} to ${maxItems} UUIDs`
   return items.enum
     ? `must name one or more of: ${items.enum.join(', ')}`
     : `must be an array of at most ${maxItems} whole numbers of milliseconds from ${items.minimum} to ${items.maximum}`

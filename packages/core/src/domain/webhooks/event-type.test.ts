@@ -96,7 +96,8 @@ describe('a strict catalogue', () => {
     const schema = Object.defineProperties({}, { required }) as JsonObject
     const readsFor = (count: number) => {
       reads = 0
-      const events = Array<TypedData>(count).fill({ type: 'order.paid', data: { id: 1 } })
+      const event: TypedData = { type: 'order.paid', data: { id: 1 } }
+      const events = Array.from({ length: count }, () => event)
       expect(typeIssues(events, [{ ...paid, schema }], () => '')).toEqual([])
       return reads
     }
@@ -104,7 +105,7 @@ describe('a strict catalogue', () => {
   })
 
   it('names whole steps', () => {
-    const items = { allOf: Array<Json>(300).fill({ type: 'number' }) }
+    const items = { allOf: Array.from({ length: 300 }, () => ({ type: 'number' })) }
     const type = { ...paid, schema: { properties: { list: { items } } } }
     const event = { type: 'order.paid', data: { list: Array<Json>(1_000).fill(1) } }
     expect(typeIssues([event, event, event], [type], () => '')[0]?.message).toBe(
