@@ -20,7 +20,7 @@ import {
   titleOf,
 } from './parts/fields.js'
 import { agentRef, byActor, can } from './parts/input.js'
-import { goTo, show, showFound, need } from './parts/layout.js'
+import { goTo, show, need } from './parts/layout.js'
 import { numbersOf, readCountsOfAgent, type Range } from './parts/numbers.js'
 import { Facts, formatCount, Time, WholeId } from './parts/parts.js'
 import { Live, TableSection } from './parts/table.js'
@@ -71,51 +71,46 @@ async function readWork(service: ConsoleDeps['service'], agent: Agent, range: Ra
 
 type Refused = { readonly draft: Texts; readonly problem: string }
 
-function agentPage(c: PageRequest, service: ConsoleDeps['service'], refused?: Refused) {
+async function agentPage(c: PageRequest, service: ConsoleDeps['service'], refused?: Refused) {
   const range = rangeIn(c)
-  const found = async () => {
-    const agent = await service.agents.get(agentRef(c))
-    const work = can(c, 'messages.list') ? await readWork(service, agent, range) : undefined
-    return { agent, work }
-  }
-  return showFound(c, found(), ({ agent, work }) => {
-    const { id, name, concurrency, maxAttempts, maxQueued } = agent
-    const path = `${BASE}/agents/${id}`
-    return show(
-      c,
-      { title: `Agent ${name}`, section: 'Agents', crumb: 'agent', problem: refused?.problem },
-      <>
-        <div class="heading">
-          <h1 class="long">{name}</h1>
-          {work && <Ranges path={path} range={range} />}
-        </div>
-        <div class="buttons">
-          {work && (
-            <a class="button" href={sessionsPath(name)}>
-              Sessions
-            </a>
-          )}
-          {can(c, 'agents.start') && <AgentActions agent={agent} from="page" />}
-        </div>
-        <Live every={5_000}>
-          {work && <Numbers agent={name} work={work} range={range} />}
-          <AgentFacts agent={agent} />
-          {work && <Failed agent={agent} failed={work.failed} />}
-        </Live>
-        {can(c, 'agents.update') && (
-          <PostForm
-            action={path}
-            class="narrow card stack"
-            intro={<h2>Settings</h2>}
-            problem={refused?.problem}
-            fields={fieldsOfSettings(SETTINGS)}
-            values={refused?.draft ?? { concurrency, maxAttempts, maxQueued }}
-            button="Save"
-          />
+  const agent = await service.agents.get(agentRef(c))
+  const work = can(c, 'messages.list') ? await readWork(service, agent, range) : undefined
+  const { id, name, concurrency, maxAttempts, maxQueued } = agent
+  const path = `${BASE}/agents/${id}`
+  return show(
+    c,
+    { title: `Agent ${name}`, section: 'Agents', crumb: 'agent', problem: refused?.problem },
+    <>
+      <div class="heading">
+        <h1 class="long">{name}</h1>
+        {work && <Ranges path={path} range={range} />}
+      </div>
+      <div class="buttons">
+        {work && (
+          <a class="button" href={sessionsPath(name)}>
+            Sessions
+          </a>
         )}
-      </>,
-    )
-  })
+        {can(c, 'agents.start') && <AgentActions agent={agent} from="page" />}
+      </div>
+      <Live every={5_000}>
+        {work && <Numbers agent={name} work={work} range={range} />}
+        <AgentFacts agent={agent} />
+        {work && <Failed agent={agent} failed={work.failed} />}
+      </Live>
+      {can(c, 'agents.update') && (
+        <PostForm
+          action={path}
+          class="narrow card stack"
+          intro={<h2>Settings</h2>}
+          problem={refused?.problem}
+          fields={fieldsOfSettings(SETTINGS)}
+          values={refused?.draft ?? { concurrency, maxAttempts, maxQueued }}
+          button="Save"
+        />
+      )}
+    </>,
+  )
 }
 
 type NumbersProps = { readonly agent: string; readonly work: Work; readonly range: Range }

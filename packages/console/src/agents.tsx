@@ -4,7 +4,7 @@ import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import type { Field } from './parts/fields.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
-import { showDone, showFound, need } from './parts/layout.js'
+import { need, goTo } from './parts/layout.js'
 import { Sparkline } from './parts/charts.js'
 import { upTo } from './parts/numbers.js'
 import { Command, durationSince, formatCount, Id, Status, Time } from './parts/parts.js'
@@ -15,40 +15,35 @@ import { useView } from './parts/zone.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   return newRoutes()
-    .get('/agents', need('agents.list'), (c) => {
+    .get('/agents', need('agents.list'), async (c) => {
       const isFiltered = c.req.query('state') === 'error'
-      const found = async () => {
-        const limit = defaultLimits.agentsPerProject
-        const { data } = await service.agents.list({ projectId: projectIn(c), limit })
-        const page = badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c))
-        const stats = can(c, 'messages.list') ? await statsOf(service, page.data) : undefined
-        return { page, stats }
-      }
-      return showFound(c, found(), ({ page, stats }) =>
-        listPage(c, {
-          title: 'Agents',
-          section: 'Agents',
-          heading: isFiltered ? 'Agents in error' : 'Agents',
-          before: isFiltered && (
-            <p>
-              <a href={`${BASE}/agents`}>Show all agents</a>
-            </p>
-          ),
-          every: 5_000,
-          page,
-          next: 'More',
-          columns: columnsFor(c, stats),
-          empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
-        }),
-      )
+      const limit = defaultLimits.agentsPerProject
+      const { data } = await service.agents.list({ projectId: projectIn(c), limit })
+      const page = badFirst(isFiltered ? data.filter(isInError) : data, isInError, pageOf(c))
+      const stats = can(c, 'messages.list') ? await statsOf(service, page.data) : undefined
+      return listPage(c, {
+        title: 'Agents',
+        section: 'Agents',
+        heading: isFiltered ? 'Agents in error' : 'Agents',
+        before: isFiltered && (
+          <p>
+            <a href={`${BASE}/agents`}>Show all agents</a>
+          </p>
+        ),
+        every: 5_000,
+        page,
+        next: 'More',
+        columns: columnsFor(c, stats),
+        empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
+      })
     })
 
-    .post('/agents/:agent/:action{start|stop}', need('agents.start'), (c) => {
+    .post('/agents/:agent/:action{start|stop}', need('agents.start'), async (c) => {
       const isStart = c.req.param('action') === 'start'
       const ref = byActor(c, agentRef(c))
-      const done = isStart ? service.agents.start(ref) : service.agents.stop(ref)
+      await (isStart ? service.agents.start(ref) : service.agents.stop(ref))
       const path = c.req.query('from') === 'page' ? `/agents/${ref.agent}` : '/agents'
-      return showDone(c, done, `${path}?notice=${isStart ? 'started' : 'stopped'}`)
+      return goTo(c, `${path}?notice=${isStart ? 'started' : 'stopped'}`)
     })
 }
 

@@ -3,22 +3,23 @@ import type { Child } from 'hono/jsx'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { type Count, countMatching, countText } from './parts/parts.js'
 import { webhookRef } from './parts/input.js'
-import { type Page, show, showFound, need } from './parts/layout.js'
+import { type Page, show, need } from './parts/layout.js'
 
 /**
  * Asks before an action that is hard to take back. Each page lists the consequences, the number of
  * deliveries and the task of the receiver. The pages are plain forms, so they need no script.
  */
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/webhooks/:id/:action{rotate|disable|delete}', need('webhooks.update'), (c) => {
-    const ref = webhookRef(c)
-    const found = async () => {
+  newRoutes().get(
+    '/webhooks/:id/:action{rotate|disable|delete}',
+    need('webhooks.update'),
+    async (c) => {
+      const ref = webhookRef(c)
       const webhook = await service.webhooks.get(ref)
-      return { webhook, open: await countMatching(service, { ...ref, status: 'pending' }) }
-    }
-    const action = c.req.param('action') as keyof typeof ACTIONS
-    return showFound(c, found(), (of) => confirmPage(c, of, action))
-  })
+      const open = await countMatching(service, { ...ref, status: 'pending' })
+      return confirmPage(c, { webhook, open }, c.req.param('action') as keyof typeof ACTIONS)
+    },
+  )
 
 type Consequences = { readonly webhook: Webhook; readonly open: Count }
 type Action = {

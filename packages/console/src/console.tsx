@@ -1,3 +1,4 @@
+import { errorIn, isRefusal } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
@@ -12,7 +13,7 @@ import { catcherRoutes } from './webhooks/catcher-page.js'
 import { deletionRoutes } from './deletion.js'
 import { downloads } from './downloads.js'
 import { deliveryRoutes } from './deliveries/deliveries.js'
-import { showProblem } from './parts/layout.js'
+import { showProblem, showError } from './parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes, BASE, type ConsoleOptions } from './context.js'
 import { keyRoutes } from './access/keys.js'
 import { liveRoutes } from './messages/live.js'
@@ -80,6 +81,7 @@ export function createConsole(options: ConsoleOptions): Console {
   app.onError((error, c) => {
     if ('getResponse' in error) return error.getResponse()
     if (isSenderGone(error)) return c.body(null, 400)
+    if (isRefusal(error)) return showError(c, errorIn(error))
     d.onError?.(error)
     return showProblem(c, 500, 'The service failed unexpectedly')
   })

@@ -5,7 +5,7 @@ import { erasePath, sessionPath } from './messages/conversation.js'
 import { type Count, countText, Problem } from './parts/parts.js'
 import { agentRef, byActor, sessionIn, textIn, webhookRef } from './parts/input.js'
 import { withKnownName } from './agents.js'
-import { showDone, showFound, need } from './parts/layout.js'
+import { showDone, need, goTo } from './parts/layout.js'
 import { Check, Fields } from './parts/fields.js'
 import { problemText } from './parts/texts.js'
 
@@ -18,35 +18,33 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageWebhooks = need('webhooks.delete')
   const mayErase = need('sessions.erase')
   return newRoutes()
-    .get('/agents/:agent/delete', mayManageAgents, (c) =>
-      showFound(c, agentWithSessions(service, agentRef(c)), (found) => agentPage(c, found)),
+    .get('/agents/:agent/delete', mayManageAgents, async (c) =>
+      agentPage(c, await agentWithSessions(service, agentRef(c))),
     )
 
     .post('/agents/:agent/delete', mayManageAgents, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
-      return showFound(c, agentWithSessions(service, ref), async (found) => {
-        const { name } = found.agent
-        if (textIn(form, 'name').trim() !== name)
-          return agentPage(c, found, { problem: `The name does not match. Type ${name}.` })
-        const force = textIn(form, 'force') === 'yes'
-        const done = service.agents.delete({ ...byActor(c, ref), force })
-        return showDone(
-          c,
-          done,
-          '/agents?notice=agentDeleted',
-          (error) =>
-            error.kind === 'agent_busy' &&
-            agentPage(c, found, { problem: problemText(error), isBusy: true }),
-        )
-      })
+      const found = await agentWithSessions(service, ref)
+      const { name } = found.agent
+      if (textIn(form, 'name').trim() !== name)
+        return agentPage(c, found, { problem: `The name does not match. Type ${name}.` })
+      const force = textIn(form, 'force') === 'yes'
+      const done = service.agents.delete({ ...byActor(c, ref), force })
+      return showDone(
+        c,
+        done,
+        '/agents?notice=agentDeleted',
+        (error) =>
+          error.kind === 'agent_busy' &&
+          agentPage(c, found, { problem: problemText(error), isBusy: true }),
+      )
     })
 
-    .get('/sessions/:agent/erase', mayErase, (c) =>
-      showFound(c, service.agents.get(agentRef(c)), (agent) =>
-        sessionPage(c, withKnownName(c, agent, c.req.param('agent')), sessionIn(c)),
-      ),
-    )
+    .get('/sessions/:agent/erase', mayErase, async (c) => {
+      const agent = await service.agents.get(agentRef(c))
+      return sessionPage(c, withKnownName(c, agent, c.req.param('agent')), sessionIn(c))
+    })
 
     .post('/sessions/:agent/erase', mayErase, async (c) => {
       const form = await c.req.parseBody()
@@ -64,13 +62,10 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       )
     })
 
-    .post('/webhooks/:id/delete', mayManageWebhooks, (c) =>
-      showDone(
-        c,
-        service.webhooks.delete(byActor(c, webhookRef(c))),
-        '/webhooks?notice=webhookDeleted',
-      ),
-    )
+    .post('/webhooks/:id/delete', mayManageWebhooks, async (c) => {
+      await service.webhooks.delete(byActor(c, webhookRef(c)))
+      return goTo(c, '/webhooks?notice=webhookDeleted')
+    })
 }
 
 const MAX_SESSIONS = 100

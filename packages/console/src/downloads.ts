@@ -3,7 +3,6 @@ import { csvRecord } from '@org/agent-messaging-core/host'
 import type { Hono, MiddlewareHandler } from 'hono'
 import type { ConsoleDeps, Env, PageRequest } from './context.js'
 import { idIn, projectIn } from './parts/input.js'
-import { showFound } from './parts/layout.js'
 import type { Sheet } from './parts/sheet.js'
 
 const MOST_ROWS = 100_000
@@ -31,14 +30,13 @@ export const downloads =
     const { answer, sheet } = await partAt()
     if (sheet.titles.length === 0) return answer
     const download = downloadOf(c)
-    return showFound(c, service.host.recordDownload(download), () => {
-      const day = new Date(c.get('now')()).toISOString().slice(0, 10)
-      const more = async (cursor: string) => (await partAt(cursor)).sheet
-      const bytes = ReadableStream.from(bytesOf(sheet, more))
-      return c.body(bytes as globalThis.ReadableStream, 200, {
-        'Content-Type': 'text/csv; charset=utf-8',
-        'Content-Disposition': `attachment; filename="${download.list}-${day}.csv"`,
-      })
+    await service.host.recordDownload(download)
+    const day = new Date(c.get('now')()).toISOString().slice(0, 10)
+    const more = async (cursor: string) => (await partAt(cursor)).sheet
+    const bytes = ReadableStream.from(bytesOf(sheet, more))
+    return c.body(bytes as globalThis.ReadableStream, 200, {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${download.list}-${day}.csv"`,
     })
   }
 

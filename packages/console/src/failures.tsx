@@ -4,38 +4,36 @@ import { messagePath, messagesPath, sessionsPath } from './messages/message-tabl
 import { retryPath } from './messages/retry-failed.js'
 import { can, projectIn } from './parts/input.js'
 import { deliveriesPath, recoverPath } from './parts/filter.js'
-import { showFound } from './parts/layout.js'
 import { formatCount, FullTime, Status } from './parts/parts.js'
 import { type Columns, Empty, listPage } from './parts/table.js'
 import { useView } from './parts/zone.js'
 
 /** Shows what fails now, and what failed in the last 24 hours. */
 export const failureRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/failures', (c) =>
-    showFound(c, service.failures({ projectId: projectIn(c) }), ({ failures, recentFrom }) =>
-      listPage(c, {
-        title: 'Failures',
-        section: 'Failures',
-        before: (
-          <p class="muted">
-            Agents and webhooks that fail now, or failed in the last 24 hours. Recent failures are
-            those since <FullTime at={recentFrom} />.
-          </p>
-        ),
-        every: 5_000,
-        page: {
-          data: failures.filter(({ subject }) => can(c, NEEDED[subject])),
-          nextCursor: null,
-        },
-        columns,
-        empty: (
-          <Empty title="Nothing fails">
-            <p>No agent and no webhook failed in the last 24 hours.</p>
-          </Empty>
-        ),
-      }),
-    ),
-  )
+  newRoutes().get('/failures', async (c) => {
+    const { failures, recentFrom } = await service.failures({ projectId: projectIn(c) })
+    return listPage(c, {
+      title: 'Failures',
+      section: 'Failures',
+      before: (
+        <p class="muted">
+          Agents and webhooks that fail now, or failed in the last 24 hours. Recent failures are
+          those since <FullTime at={recentFrom} />.
+        </p>
+      ),
+      every: 5_000,
+      page: {
+        data: failures.filter(({ subject }) => can(c, NEEDED[subject])),
+        nextCursor: null,
+      },
+      columns,
+      empty: (
+        <Empty title="Nothing fails">
+          <p>No agent and no webhook failed in the last 24 hours.</p>
+        </Empty>
+      ),
+    })
+  })
 
 const NEEDED = { agent: 'messages.list', webhook: 'webhooks.list' } as const
 

@@ -4,7 +4,7 @@ import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
 import { can, projectIn } from './parts/input.js'
 import { useView } from './parts/zone.js'
-import { show, showFound } from './parts/layout.js'
+import { show } from './parts/layout.js'
 import { type ConsoleDeps, newRoutes, BASE } from './context.js'
 import { Empty, Live } from './parts/table.js'
 import { numbersOf, readCounts, type Counted, type Range } from './parts/numbers.js'
@@ -39,32 +39,23 @@ const MAX_AGENTS = defaultLimits.agentsPerProject
 const NOTHING = { data: [] }
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/', (c) => {
+  newRoutes().get('/', async (c) => {
     const projectId = projectIn(c)
     const seesWebhooks = can(c, 'webhooks.list')
     const range = rangeIn(c)
-    const found = async () => {
-      const counted = await readCounts(service, projectId, range)
-      const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
-      const agents = can(c, 'agents.list')
-        ? await service.agents.list({ projectId, limit: MAX_AGENTS })
-        : NOTHING
-      const webhooks = seesWebhooks
-        ? await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
-        : NOTHING
-      return {
-        counted,
-        people,
-        agents: agents.data,
-        webhooks: webhooks.data,
-      } satisfies OverviewData
-    }
-    return showFound(c, found(), (data) =>
-      show(
-        c,
-        { title: 'Overview', section: 'Overview' },
-        <Overview data={data} range={range} origin={new URL(c.req.url).origin} />,
-      ),
+    const counted = await readCounts(service, projectId, range)
+    const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
+    const agents = can(c, 'agents.list')
+      ? await service.agents.list({ projectId, limit: MAX_AGENTS })
+      : NOTHING
+    const webhooks = seesWebhooks
+      ? await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
+      : NOTHING
+    const data = { counted, people, agents: agents.data, webhooks: webhooks.data }
+    return show(
+      c,
+      { title: 'Overview', section: 'Overview' },
+      <Overview data={data} range={range} origin={new URL(c.req.url).origin} />,
     )
   })
 

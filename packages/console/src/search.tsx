@@ -12,7 +12,7 @@ import { agentNames, type AgentNames } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { shownTo } from './parts/input.js'
-import { show, showFound } from './parts/layout.js'
+import { show } from './parts/layout.js'
 import {
   messageColumns,
   type MessageFilter,
@@ -57,17 +57,16 @@ type Results = {
 }
 
 export const searchRoutes = (d: ConsoleDeps) =>
-  newRoutes().get('/search', (c) => {
+  newRoutes().get('/search', async (c) => {
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
     const key = { ...c.get('apiKey'), ...shownTo(c), abort: c.req.raw.signal }
-    return showFound(c, find(d.service, key, text), async (found) => {
-      const path = onlyPath(found)
-      return path === undefined
-        ? resultsPage(c, text, found, await agentNames(c, d.service))
-        : c.redirect(path)
-    })
+    const found = await find(d.service, key, text)
+    const path = onlyPath(found)
+    return path === undefined
+      ? resultsPage(c, text, found, await agentNames(c, d.service))
+      : c.redirect(path)
   })
 
 const NOTHING: Results = { sessions: [], webhooks: [], deliveries: [], groups: [] }

@@ -7,7 +7,7 @@ import { agentNames } from './agents.js'
 import { FilterForm } from './parts/fields.js'
 import { optional } from './parts/filter.js'
 import { projectIn } from './parts/input.js'
-import { showFound, need } from './parts/layout.js'
+import { need } from './parts/layout.js'
 import { upTo } from './parts/numbers.js'
 import { Id } from './parts/parts.js'
 import { type Column, type Columns, Empty, listPage, number } from './parts/table.js'
@@ -26,43 +26,38 @@ const query = z.object({
 
 /** The counts of the project or of its agents by day (UTC), the newest first. */
 export const usageRoutes = ({ service }: ConsoleDeps) =>
-  newRoutes().get('/usage', need('stats'), (c) => {
+  newRoutes().get('/usage', need('stats'), async (c) => {
     const { by, from, to, cursor } = query.parse(c.req.query())
-    const found = async () => {
-      const asked = { projectId: projectIn(c), step: '1d', by } as const
-      const stats = await service.stats({ ...asked, from: startOf(from), to: startOf(to) })
-      return { stats, names: by && (await agentNames(c, service)) }
-    }
-    return showFound(c, found(), ({ stats, names }) => {
-      const end = c.env.sheet ? Infinity : cursor + PAGE_LENGTH
-      const days = stats.rows.toReversed()
-      return listPage<Row>(c, {
-        title: 'Usage',
-        section: 'Usage',
-        before: (
-          <FilterForm
-            path={USAGE}
-            fields={FIELDS}
-            values={{ by, from: dateOf(stats.from), to: dateOf(stats.to) }}
-          />
-        ),
-        page: {
-          data: [
-            ...(cursor === 0 && days.length > 0 && !c.env.sheet ? [stats.total] : []),
-            ...days.slice(cursor, end),
-          ],
-          nextCursor: end < days.length ? String(end) : null,
-        },
-        columns: columnsFor(stats, names),
-        empty: (
-          <Empty title="Nothing happened">
-            <p>
-              No message, run or delivery was counted from {dateOf(stats.from)} to{' '}
-              {dateOf(stats.to)}.
-            </p>
-          </Empty>
-        ),
-      })
+    const asked = { projectId: projectIn(c), step: '1d', by } as const
+    const stats = await service.stats({ ...asked, from: startOf(from), to: startOf(to) })
+    const names = by && (await agentNames(c, service))
+    const end = c.env.sheet ? Infinity : cursor + PAGE_LENGTH
+    const days = stats.rows.toReversed()
+    return listPage<Row>(c, {
+      title: 'Usage',
+      section: 'Usage',
+      before: (
+        <FilterForm
+          path={USAGE}
+          fields={FIELDS}
+          values={{ by, from: dateOf(stats.from), to: dateOf(stats.to) }}
+        />
+      ),
+      page: {
+        data: [
+          ...(cursor === 0 && days.length > 0 && !c.env.sheet ? [stats.total] : []),
+          ...days.slice(cursor, end),
+        ],
+        nextCursor: end < days.length ? String(end) : null,
+      },
+      columns: columnsFor(stats, names),
+      empty: (
+        <Empty title="Nothing happened">
+          <p>
+            No message, run or delivery was counted from {dateOf(stats.from)} to {dateOf(stats.to)}.
+          </p>
+        </Empty>
+      ),
     })
   })
 

@@ -8,7 +8,7 @@ import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
 import { optional } from '../parts/filter.js'
 import { idIn, pageOf, projectIn } from '../parts/input.js'
-import { showFound, need } from '../parts/layout.js'
+import { need } from '../parts/layout.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { projectNameOf } from './session.js'
 
@@ -39,7 +39,7 @@ type LogOf = {
   readonly canOpen: boolean
 }
 
-export function auditLogPage(
+export async function auditLogPage(
   c: PageRequest,
   { service }: ConsoleDeps,
   { projectId, path, canOpen }: LogOf,
@@ -51,30 +51,29 @@ export function auditLogPage(
     ...(actor && { actorKind: actor }),
     ...(target !== undefined && { targetId: target }),
   }
-  return showFound(c, service.auditLog.list({ ...filter, ...pageOf(c) }), async (page) => {
-    const names = projectId === undefined ? await namesOf(service, page.data) : undefined
-    return listPage(c, {
-      title: projectId === undefined ? 'Audit log of all projects' : 'Audit log',
-      label: 'Audit log',
-      before: (
-        <FilterForm
-          path={path}
-          fields={{
-            action: { label: 'Change', any: 'any', choices: AUDIT_ACTIONS },
-            actor: { label: 'By', any: 'any', choices: ACTOR_KINDS },
-            target: { label: 'ID of the change’s target', autocomplete: 'off' },
-          }}
-          values={{ action, actor, target }}
-        />
-      ),
-      page,
-      columns: columnsFor(canOpen, names),
-      empty: (
-        <Empty title="No changes">
-          <p>The log has no entry that matches. It keeps entries as long as deliveries.</p>
-        </Empty>
-      ),
-    })
+  const page = await service.auditLog.list({ ...filter, ...pageOf(c) })
+  const names = projectId === undefined ? await namesOf(service, page.data) : undefined
+  return listPage(c, {
+    title: projectId === undefined ? 'Audit log of all projects' : 'Audit log',
+    label: 'Audit log',
+    before: (
+      <FilterForm
+        path={path}
+        fields={{
+          action: { label: 'Change', any: 'any', choices: AUDIT_ACTIONS },
+          actor: { label: 'By', any: 'any', choices: ACTOR_KINDS },
+          target: { label: 'ID of the change’s target', autocomplete: 'off' },
+        }}
+        values={{ action, actor, target }}
+      />
+    ),
+    page,
+    columns: columnsFor(canOpen, names),
+    empty: (
+      <Empty title="No changes">
+        <p>The log has no entry that matches. It keeps entries as long as deliveries.</p>
+      </Empty>
+    ),
   })
 }
 

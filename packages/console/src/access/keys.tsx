@@ -11,7 +11,7 @@ import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'
 import { can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { secretPage, showError, showFound, need } from '../parts/layout.js'
+import { secretPage, showError, need } from '../parts/layout.js'
 import { Id, Status, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
@@ -67,37 +67,35 @@ const HINTS: Readonly<Record<Permission, string>> = {
   'project:admin': 'manage API keys',
 }
 
-export const keysPage = (
+export const keysPage = async (
   c: PageRequest,
   { service }: ConsoleDeps,
   of: KeysOf,
   draft = NEW_KEY,
   problem?: string,
 ) =>
-  showFound(c, service.keys.list({ projectId: of.projectId, ...pageOf(c) }), (page) =>
-    listPage(c, {
-      title: 'API keys',
-      problem,
-      page,
-      columns: columnsFor(of, service.host.now()),
-      empty: (
-        <Empty title="No API keys yet">
-          <p>Create one for each program that calls the API.</p>
-        </Empty>
-      ),
-      after: !of.isReadOnly && (
-        <PostForm
-          action={of.path}
-          class="narrow card stack"
-          intro={<h2>Create an API key</h2>}
-          problem={problem}
-          fields={FIELDS}
-          values={draft}
-          button="Create key"
-        />
-      ),
-    }),
-  )
+  listPage(c, {
+    title: 'API keys',
+    problem,
+    page: await service.keys.list({ projectId: of.projectId, ...pageOf(c) }),
+    columns: columnsFor(of, service.host.now()),
+    empty: (
+      <Empty title="No API keys yet">
+        <p>Create one for each program that calls the API.</p>
+      </Empty>
+    ),
+    after: !of.isReadOnly && (
+      <PostForm
+        action={of.path}
+        class="narrow card stack"
+        intro={<h2>Create an API key</h2>}
+        problem={problem}
+        fields={FIELDS}
+        values={draft}
+        button="Create key"
+      />
+    ),
+  })
 
 export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
   const form = await c.req.parseBody({ all: true })
@@ -156,44 +154,42 @@ async function findKey({ service }: ConsoleDeps, projectId: string, id: string) 
   throw new MessagingError({ kind: 'key_not_found' })
 }
 
-export const revokePage = (c: PageRequest, d: ConsoleDeps, of: KeysOf) =>
-  showFound(c, findKey(d, of.projectId, idIn(c.req.param('key'))), ({ id, name }) =>
-    askPage(
-      c,
-      {
-        title: 'Revoke API key',
-        question: 'Revoke this API key?',
-        path: `${of.path}/${id}/revoke`,
-        button: 'Revoke key',
-        back: of.path,
-      },
-      <>
-        <p>
-          <strong>
-            <bdi>{name}</bdi>
-          </strong>{' '}
-          <code>{id}</code>
-        </p>
-        <ul class="consequences">
+export async function revokePage(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
+  const { id, name } = await findKey(d, of.projectId, idIn(c.req.param('key')))
+  return askPage(
+    c,
+    {
+      title: 'Revoke API key',
+      question: 'Revoke this API key?',
+      path: `${of.path}/${id}/revoke`,
+      button: 'Revoke key',
+      back: of.path,
+    },
+    <>
+      <p>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{' '}
+        <code>{id}</code>
+      </p>
+      <ul class="consequences">
+        <li>Programs with this key are refused from the next request on. You cannot undo this.</li>
+        <li>Console sessions with this key end.</li>
+        <li>Accepted messages and their deliveries go on.</li>
+        {id === of.usedKeyId && (
           <li>
-            Programs with this key are refused from the next request on. You cannot undo this.
+            <strong>You are signed in with this key.</strong> Your session ends.
           </li>
-          <li>Console sessions with this key end.</li>
-          <li>Accepted messages and their deliveries go on.</li>
-          {id === of.usedKeyId && (
-            <li>
-              <strong>You are signed in with this key.</strong> Your session ends.
-            </li>
-          )}
-        </ul>
-      </>,
-    ),
+        )}
+      </ul>
+    </>,
   )
+}
 
-export const revokeKey = (c: PageRequest, { service }: ConsoleDeps, of: KeysOf) =>
-  showFound(c, service.keys.revoke({ ...of, keyId: idIn(c.req.param('key')) }), () =>
-    c.redirect(`${of.path}?notice=keyRevoked`, 303),
-  )
+export async function revokeKey(c: PageRequest, { service }: ConsoleDeps, of: KeysOf) {
+  await service.keys.revoke({ ...of, keyId: idIn(c.req.param('key')) })
+  return c.redirect(`${of.path}?notice=keyRevoked`, 303)
+}
 
 const columnsFor = (of: KeysOf, now: Instant): Columns<ApiKey> => ({
   Name: {

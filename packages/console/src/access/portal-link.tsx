@@ -2,7 +2,7 @@ import { errorIn } from '@org/agent-messaging-core/host'
 import type { PortalSession } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { textIn } from '../parts/input.js'
-import { show, showFound } from '../parts/layout.js'
+import { show } from '../parts/layout.js'
 import { customerOf, firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
 import { projectNameOf, signedIn, type SignedIn } from './session.js'
@@ -14,13 +14,12 @@ export const portalRoutes = (d: ConsoleDeps) =>
       // Link previews and scanners send HEAD. Such a request must not use up the link.
       if (c.req.method === 'HEAD') return c.body(null, 200)
       const { code = '', to = '' } = c.req.query()
-      const link = { code, to, isAgreed: false }
-      return showFound(c, followLink(c, d, link), (response) => response)
+      return followLink(c, d, { code, to, isAgreed: false })
     })
     .post('/portal', async (c) => {
       const form = await c.req.parseBody()
-      const link = { code: textIn(form, 'code'), to: textIn(form, 'to'), isAgreed: true }
-      return showFound(c, followLink(c, d, link), (response) => response)
+      const [code, to] = [textIn(form, 'code'), textIn(form, 'to')]
+      return followLink(c, d, { code, to, isAgreed: true })
     })
 
 /** `to`: the path of the page that the link opens, if the session can open the page. */

@@ -5,7 +5,7 @@ import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.
 import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.js'
 import { Fields, PostForm } from '../parts/fields.js'
-import { show, showFound, showProblem } from '../parts/layout.js'
+import { show, showProblem } from '../parts/layout.js'
 import { Id, Card } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { type Columns, Empty, listPage, number } from '../parts/table.js'
@@ -43,11 +43,10 @@ export const projectRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .get('/projects/:project/keys', (c) => {
+    .get('/projects/:project/keys', async (c) => {
       const of = keysOf(c)
-      return showFound(c, d.service.projects.get({ projectId: of.projectId }), () =>
-        keysPage(c, d, of),
-      )
+      await d.service.projects.get({ projectId: of.projectId })
+      return keysPage(c, d, of)
     })
     .post('/projects/:project/keys', (c) => createKey(c, d, keysOf(c)))
     .get('/projects/:project/keys/:key/revoke', (c) => revokePage(c, d, keysOf(c)))
@@ -123,43 +122,45 @@ async function otherProjects(d: ConsoleDeps, keys: readonly ApiKey[]) {
 
 type Draft = { readonly name: string; readonly problem?: string }
 
-const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
-  showFound(c, service.projects.overview(pageOf(c)), (page) =>
-    listPage(c, {
-      title: 'Projects',
-      problem: draft.problem,
-      action: (
-        <a class="button" href={`${PROJECTS}/audit-log`}>
-          Audit log of all projects
-        </a>
-      ),
-      before: (
-        <p class="muted">
-          Projects with failing webhooks or held deliveries come first. Messages, failed ones and
-          tokens are of the last 30 days.
-        </p>
-      ),
-      page,
-      columns: COLUMNS,
-      next: 'More',
-      empty: (
-        <Empty title="No projects yet">
-          <p>Create the first one below.</p>
-        </Empty>
-      ),
-      after: (
-        <PostForm
-          action={PROJECTS}
-          class="narrow card stack"
-          intro={<h2>Create a project</h2>}
-          problem={draft.problem}
-          fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
-          values={{ name: draft.name }}
-          button="Create project"
-        />
-      ),
-    }),
-  )
+const projectsPage = async (
+  c: PageRequest,
+  { service }: ConsoleDeps,
+  draft: Draft = { name: '' },
+) =>
+  listPage(c, {
+    title: 'Projects',
+    problem: draft.problem,
+    action: (
+      <a class="button" href={`${PROJECTS}/audit-log`}>
+        Audit log of all projects
+      </a>
+    ),
+    before: (
+      <p class="muted">
+        Projects with failing webhooks or held deliveries come first. Messages, failed ones and
+        tokens are of the last 30 days.
+      </p>
+    ),
+    page: await service.projects.overview(pageOf(c)),
+    columns: COLUMNS,
+    next: 'More',
+    empty: (
+      <Empty title="No projects yet">
+        <p>Create the first one below.</p>
+      </Empty>
+    ),
+    after: (
+      <PostForm
+        action={PROJECTS}
+        class="narrow card stack"
+        intro={<h2>Create a project</h2>}
+        problem={draft.problem}
+        fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
+        values={{ name: draft.name }}
+        button="Create project"
+      />
+    ),
+  })
 
 const COLUMNS: Columns<ProjectOverview> = {
   Project: {

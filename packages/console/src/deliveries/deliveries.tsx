@@ -14,7 +14,7 @@ import {
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
 import { byActor, can, deliveryRef, pageOf, projectIn, shownTo } from '../parts/input.js'
-import { goTo, show, showFound, need } from '../parts/layout.js'
+import { goTo, show, need } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { Empty, listPage } from '../parts/table.js'
 import { sessionsPath } from '../messages/message-table.js'
@@ -30,29 +30,31 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
   return newRoutes()
     .get('/deliveries', maySee, (c) => deliveriesPage(c, d))
 
-    .get('/deliveries/:id', maySee, (c) =>
-      showFound(c, service.deliveries.story(deliveryRef(c)), (found) =>
-        show(
-          c,
-          {
-            title: `Delivery of ${found.detail.delivery.event}`,
-            section: 'Deliveries',
-            crumb: 'delivery',
-          },
-          <DeliveryPage {...found} />,
-        ),
-      ),
-    )
+    .get('/deliveries/:id', maySee, async (c) => {
+      const found = await service.deliveries.story(deliveryRef(c))
+      return show(
+        c,
+        {
+          title: `Delivery of ${found.detail.delivery.event}`,
+          section: 'Deliveries',
+          crumb: 'delivery',
+        },
+        <DeliveryPage {...found} />,
+      )
+    })
 
-    .post('/deliveries/:id/:action{redeliver|cancel|skip}', need('deliveries.redeliver'), (c) => {
-      const ref = deliveryRef(c)
-      const action = c.req.param('action') as keyof typeof NOTICES
-      return showFound(c, service.deliveries[action](byActor(c, ref)), async (delivery) => {
+    .post(
+      '/deliveries/:id/:action{redeliver|cancel|skip}',
+      need('deliveries.redeliver'),
+      async (c) => {
+        const ref = deliveryRef(c)
+        const action = c.req.param('action') as keyof typeof NOTICES
+        const delivery = await service.deliveries[action](byActor(c, ref))
         const isLater = action === 'redeliver' && (await isBackingOff(service, delivery))
         const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]
         return goTo(c, `/deliveries/${ref.deliveryId}?notice=${notice}`)
-      })
-    })
+      },
+    )
 }
 
 async function isBackingOff(
@@ -63,59 +65,55 @@ async function isBackingOff(
   return webhook !== undefined && circuitAt(webhook.health, service.host.now()) !== 'closed'
 }
 
-function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
+async function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
-  const found = async () => {
-    const { data: webhooks } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
-    const list = filter.held
-      ? listHeld(service, projectId, webhooks, pageOf(c))
-      : listMatches(service, shownTo(c), filter, pageOf(c))
-    const { data, nextCursor } = await list
-    return { page: { data: await detailsOf(service, data), nextCursor }, webhooks }
-  }
-  return showFound(c, found(), ({ page, webhooks }) =>
-    listPage(c, {
-      title: 'Deliveries',
-      section: 'Deliveries',
-      heading: filter.held ? 'Held deliveries' : 'Deliveries',
-      action: can(c, 'recoveries.start') &&
-        !filter.held &&
-        filter.message === undefined &&
-        filter.answer !== 'failed' &&
-        page.data.length > 0 && (
-          <a
-            class="button"
-            href={recoverPath(filter)}
-            title={`Counts the ${filter.status ?? 'exhausted'} matches before it sends them again`}
-          >
-            Recover matches
-          </a>
-        ),
-      before: filter.held ? (
-        <p class="muted">
-          Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
-          <a href={`${BASE}/deliveries`}>Show all deliveries</a>
-        </p>
-      ) : (
-        <>
-          <FilterForm
-            path={`${BASE}/deliveries`}
-            fields={{
-              message: filter.message !== undefined && { label: 'Message ID' },
-              ...filterFields(webhooks, [...ANSWER_CHOICES, ['failed', 'all except 2xx']]),
-            }}
-            values={filter}
-          />
-          <Periods />
-        </>
+  const { data: webhooks } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
+  const list = filter.held
+    ? listHeld(service, projectId, webhooks, pageOf(c))
+    : listMatches(service, shownTo(c), filter, pageOf(c))
+  const { data, nextCursor } = await list
+  const page = { data: await detailsOf(service, data), nextCursor }
+  return listPage(c, {
+    title: 'Deliveries',
+    section: 'Deliveries',
+    heading: filter.held ? 'Held deliveries' : 'Deliveries',
+    action: can(c, 'recoveries.start') &&
+      !filter.held &&
+      filter.message === undefined &&
+      filter.answer !== 'failed' &&
+      page.data.length > 0 && (
+        <a
+          class="button"
+          href={recoverPath(filter)}
+          title={`Counts the ${filter.status ?? 'exhausted'} matches before it sends them again`}
+        >
+          Recover matches
+        </a>
       ),
-      every: 4_000,
-      page,
-      columns: deliveryColumns(webhooks),
-      empty: Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />,
-    }),
-  )
+    before: filter.held ? (
+      <p class="muted">
+        Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
+        <a href={`${BASE}/deliveries`}>Show all deliveries</a>
+      </p>
+    ) : (
+      <>
+        <FilterForm
+          path={`${BASE}/deliveries`}
+          fields={{
+            message: filter.message !== undefined && { label: 'Message ID' },
+            ...filterFields(webhooks, [...ANSWER_CHOICES, ['failed', 'all except 2xx']]),
+          }}
+          values={filter}
+        />
+        <Periods />
+      </>
+    ),
+    every: 4_000,
+    page,
+    columns: deliveryColumns(webhooks),
+    empty: Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />,
+  })
 }
 
 /** Lists the deliveries that match, newest first. */

@@ -1,10 +1,10 @@
 import type { Recovery } from '@org/agent-messaging-core'
-import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, can, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
-import { goTo, show, showDone, showError, showFound, showProblem, need } from '../parts/layout.js'
+import { goTo, show, showError, showProblem, need } from '../parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes, type PageRequest, BASE } from '../context.js'
 import {
   RecoverForm,
@@ -28,8 +28,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
   const maySee = need('recoveries.list')
   const mayStart = need('recoveries.start')
   const notHidden: MiddlewareHandler<Env> = async (c, next) => {
-    const found = await service.recoveries.get(recoveryRef(c)).catch(errorIn)
-    if ('kind' in found) return showError(c, found)
+    const found = await service.recoveries.get(recoveryRef(c))
     return isHidden(c, found) ? showError(c, { kind: 'recovery_not_found' }) : next()
   }
   return newRoutes()
@@ -42,7 +41,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       const lost = form['status'] === filter.status ? lostField(form, filter) : 'status'
       if (lost !== undefined)
         return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
-      const started = service.recoveries.start({
+      const { id } = await service.recoveries.start({
         actor: c.get('actor'),
         projectId,
         filter: deliveryFilter(filter),
@@ -50,46 +49,42 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       })
       const total = textIn(form, 'total')
       const query = /^\d{1,9}$/.test(total) ? `?total=${total}` : ''
-      return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
+      return goTo(c, `/recoveries/${id}${query}`)
     })
 
     .post('/recover/events', mayStart, (c) => sendEvents(c, d))
 
-    .get('/recoveries/:id', maySee, notHidden, (c) => {
+    .get('/recoveries/:id', maySee, notHidden, async (c) => {
       const total = Number(c.req.query('total'))
       const { projectId, recoveryId } = recoveryRef(c)
       const origin = d.publicUrl() ?? new URL(c.req.url).origin
       const address = `${origin}${BASE}/recoveries/${recoveryId}`
-      return showFound(c, service.recoveries.get({ projectId, recoveryId }), async (recovery) => {
-        const [webhookId = ''] = webhooksIn(recovery.filter)
-        const webhook =
-          webhookId && (await orUndefined(service.webhooks.get({ projectId, webhookId })))
-        return show(
-          c,
-          { title: 'Recovery', section: 'Deliveries' },
-          <RecoveryPage
-            recovery={recovery}
-            webhook={webhook}
-            address={c.get('portal') ? undefined : address}
-            total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
-          />,
-        )
-      })
-    })
-
-    .post('/recoveries/:id/cancel', mayStart, notHidden, (c) => {
-      const ref = recoveryRef(c)
-      const cancelled = service.recoveries.cancel(byActor(c, ref))
-      return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
-    })
-
-    .post('/recoveries/:id/continue', mayStart, notHidden, (c) => {
-      const ref = recoveryRef(c)
-      return showDone(
+      const recovery = await service.recoveries.get({ projectId, recoveryId })
+      const [webhookId = ''] = webhooksIn(recovery.filter)
+      const webhook =
+        webhookId && (await orUndefined(service.webhooks.get({ projectId, webhookId })))
+      return show(
         c,
-        service.recoveries.continue(byActor(c, ref)),
-        `/recoveries/${ref.recoveryId}`,
+        { title: 'Recovery', section: 'Deliveries' },
+        <RecoveryPage
+          recovery={recovery}
+          webhook={webhook}
+          address={c.get('portal') ? undefined : address}
+          total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
+        />,
       )
+    })
+
+    .post('/recoveries/:id/cancel', mayStart, notHidden, async (c) => {
+      const ref = recoveryRef(c)
+      await service.recoveries.cancel(byActor(c, ref))
+      return goTo(c, `/recoveries/${ref.recoveryId}?notice=cancelled`)
+    })
+
+    .post('/recoveries/:id/continue', mayStart, notHidden, async (c) => {
+      const ref = recoveryRef(c)
+      await service.recoveries.continue(byActor(c, ref))
+      return goTo(c, `/recoveries/${ref.recoveryId}`)
     })
 }
 
@@ -97,45 +92,36 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 const isHidden = (c: PageRequest, { filter }: Recovery) =>
   filter.agentId !== undefined && c.get('portal') !== undefined && !can(c, 'messages.list')
 
-function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
+async function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = recoverFilter(c.req.query(), zoneOf(c))
-  const found = async () => {
-    const chosen =
-      filter.webhook === undefined
-        ? undefined
-        : await service.webhooks.get({ projectId, webhookId: filter.webhook })
-    const { data } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
-    const others = data.filter(({ id }) => id !== chosen?.id)
-    return {
-      webhooks: chosen ? [chosen, ...others] : data,
-      // A recovery leaves out the deliveries of hooks.
-      matching: await countMatching(service, {
-        projectId,
-        withoutHooks: true,
-        ...deliveryFilter(filter),
-      }),
-      recoveries: await service.recoveries.list({ projectId, limit: MAX_RECOVERIES }),
-    }
-  }
-  return showFound(c, found(), ({ webhooks, matching, recoveries }) =>
-    show(
-      c,
-      { title: 'Recover deliveries', section: 'Deliveries' },
-      <>
-        <h1>Recover deliveries</h1>
-        <p class="muted">
-          Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
-        </p>
-        <RecoverForm filter={filter} webhooks={webhooks} />
-        <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
-        <ReplayForm webhooks={webhooks} />
-        <Recoveries
-          recoveries={recoveries.data.filter((one) => !isHidden(c, one))}
-          webhooks={webhooks}
-        />
-      </>,
-    ),
+  const chosen =
+    filter.webhook === undefined
+      ? undefined
+      : await service.webhooks.get({ projectId, webhookId: filter.webhook })
+  const { data } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
+  const others = data.filter(({ id }) => id !== chosen?.id)
+  const webhooks = chosen ? [chosen, ...others] : data
+  // A recovery leaves out the deliveries of hooks.
+  const selected = { projectId, withoutHooks: true, ...deliveryFilter(filter) }
+  const matching = await countMatching(service, selected)
+  const recoveries = await service.recoveries.list({ projectId, limit: MAX_RECOVERIES })
+  return show(
+    c,
+    { title: 'Recover deliveries', section: 'Deliveries' },
+    <>
+      <h1>Recover deliveries</h1>
+      <p class="muted">
+        Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
+      </p>
+      <RecoverForm filter={filter} webhooks={webhooks} />
+      <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
+      <ReplayForm webhooks={webhooks} />
+      <Recoveries
+        recoveries={recoveries.data.filter((one) => !isHidden(c, one))}
+        webhooks={webhooks}
+      />
+    </>,
   )
 }
 
@@ -148,7 +134,7 @@ async function sendEvents(c: PageRequest, { service }: ConsoleDeps) {
   if (createdAfter === undefined || lost !== undefined)
     return showProblem(c, 400, `The field ${lost ?? 'from'} cannot select events`)
   const type = textIn(form, 'type').trim()
-  const started = service.recoveries.start({
+  const { id } = await service.recoveries.start({
     actor: c.get('actor'),
     projectId: projectIn(c),
     events: {
@@ -158,7 +144,7 @@ async function sendEvents(c: PageRequest, { service }: ConsoleDeps) {
       createdBefore,
     },
   })
-  return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}`))
+  return goTo(c, `/recoveries/${id}`)
 }
 
 /** Selects exhausted deliveries by default. */

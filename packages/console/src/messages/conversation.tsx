@@ -5,7 +5,7 @@ import { isFinal, isRetryable, toIso } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, type PageRequest, BASE } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
-import { show, showFound } from '../parts/layout.js'
+import { show } from '../parts/layout.js'
 import { safeHtml } from '../parts/markdown.js'
 import {
   CopyButton,
@@ -47,65 +47,61 @@ export const erasePath = (agent: string, sessionId: string) =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** Shows a conversation, newest message last, with a form for the next message. */
-export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft?: Draft) {
+export async function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft?: Draft) {
   const ref = agentRef(c)
   const sessionId = sessionIn(c)
   const page = { ...pageOf(c), limit: PAGE_LENGTH }
-  const found = async () => {
-    const agent = await service.agents.get(ref)
-    const asked = { projectId: ref.projectId, agent: agent.id, sessionId, ...page }
-    const plain = await service.messages.list(asked)
-    const messages = plain.data.some(hasParts)
-      ? await service.messages.list({ ...asked, parts: true })
-      : plain
-    if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
-    return { agent: withKnownName(c, agent, ref.agent), messages }
-  }
-  return showFound(c, found(), async ({ agent, messages }) => {
-    const isRaw = c.req.query('view') === 'raw'
-    const formatted = isRaw ? undefined : await formattedAnswers(messages.data)
-    // Only the newest page gets new messages.
-    const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
-    return show(
-      c,
-      { title: sessionId, section: 'Conversations', problem: draft?.problem },
-      <>
-        <p class="crumbs">
-          <a href={sessionsPath(agent.name)}>{agent.name}</a> / session
-        </p>
-        <div class="heading">
-          <h1 class="long" dir="auto">
-            {sessionId}
-          </h1>
-          {can(c, 'sessions.erase') && (
-            <a class="button quiet" href={erasePath(agent.name, sessionId)}>
-              Erase
-            </a>
+  const found = await service.agents.get(ref)
+  const asked = { projectId: ref.projectId, agent: found.id, sessionId, ...page }
+  const plain = await service.messages.list(asked)
+  const messages = plain.data.some(hasParts)
+    ? await service.messages.list({ ...asked, parts: true })
+    : plain
+  if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
+  const agent = withKnownName(c, found, ref.agent)
+  const isRaw = c.req.query('view') === 'raw'
+  const formatted = isRaw ? undefined : await formattedAnswers(messages.data)
+  // Only the newest page gets new messages.
+  const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
+  return show(
+    c,
+    { title: sessionId, section: 'Conversations', problem: draft?.problem },
+    <>
+      <p class="crumbs">
+        <a href={sessionsPath(agent.name)}>{agent.name}</a> / session
+      </p>
+      <div class="heading">
+        <h1 class="long" dir="auto">
+          {sessionId}
+        </h1>
+        {can(c, 'sessions.erase') && (
+          <a class="button quiet" href={erasePath(agent.name, sessionId)}>
+            Erase
+          </a>
+        )}
+      </div>
+      <Next cursor={messages.nextCursor} label="Earlier" />
+      <div class="beside">
+        <div class="talk">
+          <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
+            {messages.data.toReversed().map((message) => (
+              <Turn agent={agent} message={message} formatted={formatted} />
+            ))}
+          </div>
+          {can(c, 'messages.send') && (
+            <section class="card" id="end" aria-labelledby="send">
+              <h2 id="send">Send a message</h2>
+              <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
+            </section>
           )}
         </div>
-        <Next cursor={messages.nextCursor} label="Earlier" />
-        <div class="beside">
-          <div class="talk">
-            <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
-              {messages.data.toReversed().map((message) => (
-                <Turn agent={agent} message={message} formatted={formatted} />
-              ))}
-            </div>
-            {can(c, 'messages.send') && (
-              <section class="card" id="end" aria-labelledby="send">
-                <h2 id="send">Send a message</h2>
-                <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
-              </section>
-            )}
-          </div>
-          <div class="details">
-            <SessionFacts agent={agent} sessionId={sessionId} messages={messages} />
-          </div>
+        <div class="details">
+          <SessionFacts agent={agent} sessionId={sessionId} messages={messages} />
         </div>
-        <p id="news" class="hidden" role="status" />
-      </>,
-    )
-  })
+      </div>
+      <p id="news" class="hidden" role="status" />
+    </>,
+  )
 }
 
 /** Formats one text after the other, so that the process does other work between them. */

@@ -6,7 +6,7 @@ import { Turn, versionOf } from './conversation.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
-import { showFound, need } from '../parts/layout.js'
+import { need } from '../parts/layout.js'
 import { ViewContext, viewOf } from '../parts/zone.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -45,8 +45,8 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       'X-Accel-Buffering': 'no',
     })
   }
-  return newRoutes().get('/sessions/:agent/live', need('messages.stream'), (c) =>
-    showFound(c, service.agents.get(agentRef(c)), (agent) => follow(c, agent)),
+  return newRoutes().get('/sessions/:agent/live', need('messages.stream'), async (c) =>
+    follow(c, await service.agents.get(agentRef(c))),
   )
 }
 

@@ -3,7 +3,7 @@ import { isFinal } from '@org/agent-messaging-core/storage'
 import type { Child } from 'hono/jsx'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { can, idIn, projectIn } from '../parts/input.js'
-import { show, showFound, need } from '../parts/layout.js'
+import { show, need } from '../parts/layout.js'
 import { Person, sessionsPath } from './message-table.js'
 import { Live } from '../parts/table.js'
 import { AnswerParts, partsOf, withParts } from './answer-parts.js'
@@ -30,60 +30,56 @@ export const messageRoutes = (d: ConsoleDeps) =>
 const SHOWN_WORDS = 500
 
 /** Tells the story of one message: why it is where it is, and what happened, in order. */
-const messagePage = (c: PageRequest, { service }: ConsoleDeps) => {
+async function messagePage(c: PageRequest, { service }: ConsoleDeps) {
   const isForCustomer = c.get('portal') !== undefined
-  const found = async () => {
-    const story = await service.messages.story({
-      projectId: projectIn(c),
-      messageId: idIn(c.req.param('id')),
-      withReceivers: can(c, 'deliveries.list'),
-      isForCustomer,
-    })
-    return { ...story, message: await withParts(service, story.message) }
-  }
-  return showFound(c, found(), (all) => {
-    const { message } = all
-    const agent = withKnownName(c, all.agent, all.agent.id)
-    const person = nameOf(message.executionPrincipal)
-    return show(
-      c,
-      {
-        title: `Message for ${person} in ${message.sessionId}`,
-        section: 'Conversations',
-        crumb: (
-          <>
-            <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
-          </>
-        ),
-      },
-      <>
-        <h1 class="long">
-          Message for <bdi>{person}</bdi> in <bdi>{message.sessionId}</bdi>
-        </h1>
-        <Live every={isFinal(message.state) ? 5_000 : 1_000}>
-          <StoryText story={all.story} />
-          <MessageActions agent={agent} message={message} />
-          <div class="columns">
-            <Card id="story" title="What happened">
-              <ol class="timeline">
-                {stepsOf(all, isForCustomer)
-                  .toSorted((a, b) => (a.at ?? Infinity) - (b.at ?? Infinity) || 0)
-                  .map((step) => (
-                    <li class={step.tone}>
-                      <p>
-                        {step.title} {step.at !== undefined && <FullTime at={step.at} />}
-                      </p>
-                      {step.body}
-                    </li>
-                  ))}
-              </ol>
-            </Card>
-            <MessageFacts {...all} agent={agent} />
-          </div>
-        </Live>
-      </>,
-    )
+  const story = await service.messages.story({
+    projectId: projectIn(c),
+    messageId: idIn(c.req.param('id')),
+    withReceivers: can(c, 'deliveries.list'),
+    isForCustomer,
   })
+  const message = await withParts(service, story.message)
+  const all = { ...story, message }
+  const agent = withKnownName(c, all.agent, all.agent.id)
+  const person = nameOf(message.executionPrincipal)
+  return show(
+    c,
+    {
+      title: `Message for ${person} in ${message.sessionId}`,
+      section: 'Conversations',
+      crumb: (
+        <>
+          <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
+        </>
+      ),
+    },
+    <>
+      <h1 class="long">
+        Message for <bdi>{person}</bdi> in <bdi>{message.sessionId}</bdi>
+      </h1>
+      <Live every={isFinal(message.state) ? 5_000 : 1_000}>
+        <StoryText story={all.story} />
+        <MessageActions agent={agent} message={message} />
+        <div class="columns">
+          <Card id="story" title="What happened">
+            <ol class="timeline">
+              {stepsOf(all, isForCustomer)
+                .toSorted((a, b) => (a.at ?? Infinity) - (b.at ?? Infinity) || 0)
+                .map((step) => (
+                  <li class={step.tone}>
+                    <p>
+                      {step.title} {step.at !== undefined && <FullTime at={step.at} />}
+                    </p>
+                    {step.body}
+                  </li>
+                ))}
+            </ol>
+          </Card>
+          <MessageFacts {...all} agent={agent} />
+        </div>
+      </Live>
+    </>,
+  )
 }
 
 /** A step without a time is about the future. */

@@ -6,7 +6,7 @@ import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { Check } from '../parts/fields.js'
 import { byActor, can, projectIn, textIn } from '../parts/input.js'
-import { show, showFound, showProblem, need } from '../parts/layout.js'
+import { show, showProblem, need } from '../parts/layout.js'
 import { countText, formatCount, Problem } from '../parts/parts.js'
 import { type Columns, Live, TableSection } from '../parts/table.js'
 import { SessionLink } from './conversation.js'
@@ -32,60 +32,56 @@ function personIn(c: PageRequest) {
   return { projectId: projectIn(c), endUserId: isStorableText(endUserId) ? endUserId : '' }
 }
 
-function personPage(c: PageRequest, { service }: ConsoleDeps) {
+async function personPage(c: PageRequest, { service }: ConsoleDeps) {
   const person = personIn(c)
   const { endUserId: id } = person
   if (id === '') return showProblem(c, 404, 'This person does not exist')
-  const found = async () => ({
-    messages: (await service.messages.search({ ...person, limit: MAX_MESSAGES })).data,
-    questions: (await service.inputs.list({ ...person, limit: SHOWN_MESSAGES })).data,
-    names: await agentNames(c, service),
-  })
-  return showFound(c, found(), ({ messages, questions, names }) =>
-    show(
-      c,
-      { title: id, section: 'Conversations', crumb: 'person' },
-      <>
-        <div class="heading">
-          <h1 class="long" dir="auto">
-            {id}
-          </h1>
-          {can(c, 'principals.erase') && (
-            <a class="button quiet" href={erasePath(id)}>
-              Erase
-            </a>
-          )}
-        </div>
-        <Live every={5_000}>
-          {questions.length > 0 && (
-            <TableSection
-              id="questions"
-              title="Open questions"
-              rows={questions}
-              columns={{ ...questionColumns(names), For: false }}
-            />
-          )}
+  const { data: messages } = await service.messages.search({ ...person, limit: MAX_MESSAGES })
+  const { data: questions } = await service.inputs.list({ ...person, limit: SHOWN_MESSAGES })
+  const names = await agentNames(c, service)
+  return show(
+    c,
+    { title: id, section: 'Conversations', crumb: 'person' },
+    <>
+      <div class="heading">
+        <h1 class="long" dir="auto">
+          {id}
+        </h1>
+        {can(c, 'principals.erase') && (
+          <a class="button quiet" href={erasePath(id)}>
+            Erase
+          </a>
+        )}
+      </div>
+      <Live every={5_000}>
+        {questions.length > 0 && (
           <TableSection
-            id="sessions"
-            title="Sessions"
-            rows={sessionsOf(messages)}
-            columns={sessionColumns(names)}
-            empty={NOTHING}
+            id="questions"
+            title="Open questions"
+            rows={questions}
+            columns={{ ...questionColumns(names), For: false }}
           />
-          <TableSection
-            id="messages"
-            title={
-              <>
-                Messages <a href={messagesPath({ user: id })}>Show all</a>
-              </>
-            }
-            rows={messages.slice(0, SHOWN_MESSAGES)}
-            columns={{ ...messageColumns(names), For: false }}
-            empty={NOTHING}
-          />
-        </Live>
-      </>,
-    ),
+        )}
+        <TableSection
+          id="sessions"
+          title="Sessions"
+          rows={sessionsOf(messages)}
+          columns={sessionColumns(names)}
+          empty={NOTHING}
+        />
+        <TableSection
+          id="messages"
+          title={
+            <>
+              Messages <a href={messagesPath({ user: id })}>Show all</a>
+            </>
+          }
+          rows={messages.slice(0, SHOWN_MESSAGES)}
+          columns={{ ...messageColumns(names), For: false }}
+          empty={NOTHING}
+        />
+      </Live>
+    </>,
   )
 }
 
@@ -135,12 +131,12 @@ async function walk(
 
 type Walked = Awaited<ReturnType<typeof walk>>
 
-function erasePage(c: PageRequest, { service }: ConsoleDeps) {
+async function erasePage(c: PageRequest, { service }: ConsoleDeps) {
   const person = personIn(c)
-  const counting = walk(service.host.now, (cursor) =>
+  const found = await walk(service.host.now, (cursor) =>
     service.principals.count({ ...person, cursor }),
   )
-  return showFound(c, counting, (found) => ask(c, person.endUserId, found))
+  return ask(c, person.endUserId, found)
 }
 
 const ask = (c: PageRequest, id: string, found: Walked, problem?: string) => {
@@ -185,17 +181,15 @@ async function erase(c: PageRequest, { service }: ConsoleDeps) {
   const form = await c.req.parseBody()
   const force = textIn(form, 'force') === 'yes'
   const input = byActor(c, { ...person, force })
-  const erasing = walk(
+  const { cursor, ...erased } = await walk(
     service.host.now,
     (cursor) => service.principals.erase({ ...input, cursor }),
     textIn(form, 'cursor') || undefined,
   )
-  return showFound(c, erasing, ({ cursor, ...erased }) => {
-    if (cursor !== null) return goOn(c, id, { ...erased, cursor, force })
-    if (erased.openMessages === 0) return c.redirect(`${personPath(id)}&notice=personErased`, 303)
-    const kept = 'Open messages were kept. The other ones were erased.'
-    return ask(c, id, { ...erased, messages: 0, deliveries: 0, cursor }, kept)
-  })
+  if (cursor !== null) return goOn(c, id, { ...erased, cursor, force })
+  if (erased.openMessages === 0) return c.redirect(`${personPath(id)}&notice=personErased`, 303)
+  const kept = 'Open messages were kept. The other ones were erased.'
+  return ask(c, id, { ...erased, messages: 0, deliveries: 0, cursor }, kept)
 }
 
 type Part = { readonly messages: number; readonly cursor: string; readonly force: boolean }

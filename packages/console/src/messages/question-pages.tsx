@@ -15,7 +15,7 @@ import { agentField, agentNames, type AgentNames, withKnownName } from '../agent
 import { SessionLink, sessionPath, Turn } from './conversation.js'
 import { byActor, can, type Form, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { FilterForm, PostForm } from '../parts/fields.js'
-import { show, showDone, showError, showFound, need } from '../parts/layout.js'
+import { show, showDone, showError, need } from '../parts/layout.js'
 import { messageFilterIn, messagePath, Person } from './message-table.js'
 import { countText, Facts, formatDuration, FullTime, Problem, Tabs } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
@@ -54,47 +54,45 @@ export const questionRoutes = (d: ConsoleDeps) => {
 
 const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
 
-function questionsPage(c: PageRequest, { service }: ConsoleDeps) {
+async function questionsPage(c: PageRequest, { service }: ConsoleDeps) {
   const { agent, session, user } = messageFilterIn(c.req.query(), 'UTC')
   const { limit } = pageOf(c)
   const cursor = c.req.query('cursor')
   const asked = given({ agent, sessionId: session, endUserId: user })
-  const found = service.inputs.list({
+  const page = await service.inputs.list({
     projectId: projectIn(c),
     ...asked,
     limit,
     ...(deadlinePlace(cursor) && given({ cursor })),
   })
-  return showFound(c, found, async (page) => {
-    const names = await agentNames(c, service)
-    const isFiltered = Object.keys(asked).length > 0
-    return listPage(c, {
-      title: 'Questions',
-      section: 'Questions',
-      every: 3_000,
-      page,
-      before: (
-        <>
-          <Views shown="open" />
-          <FilterForm
-            path={QUESTIONS}
-            fields={{
-              agent: { any: 'any', ...agentField(names) },
-              session: { label: 'Session', autocomplete: 'off' },
-              user: { label: 'Person', autocomplete: 'off' },
-            }}
-            values={given({ agent, session, user })}
-          />
-        </>
-      ),
-      columns: questionColumns(names),
-      next: 'Later deadlines',
-      empty: (
-        <Empty title={isFiltered ? 'No open questions match' : 'No open questions'}>
-          <p>If an agent asks a person, the question appears here.</p>
-        </Empty>
-      ),
-    })
+  const names = await agentNames(c, service)
+  const isFiltered = Object.keys(asked).length > 0
+  return listPage(c, {
+    title: 'Questions',
+    section: 'Questions',
+    every: 3_000,
+    page,
+    before: (
+      <>
+        <Views shown="open" />
+        <FilterForm
+          path={QUESTIONS}
+          fields={{
+            agent: { any: 'any', ...agentField(names) },
+            session: { label: 'Session', autocomplete: 'off' },
+            user: { label: 'Person', autocomplete: 'off' },
+          }}
+          values={given({ agent, session, user })}
+        />
+      </>
+    ),
+    columns: questionColumns(names),
+    next: 'Later deadlines',
+    empty: (
+      <Empty title={isFiltered ? 'No open questions match' : 'No open questions'}>
+        <p>If an agent asks a person, the question appears here.</p>
+      </Empty>
+    ),
   })
 }
 
@@ -116,60 +114,60 @@ type Answered = {
 }
 
 /** Shows the questions that people answered, newest first. The audit log has them in this order. */
-const answeredPage = (c: PageRequest, d: ConsoleDeps) =>
-  showFound(c, answeredOf(c, d), async ({ data, nextCursor }) => {
-    const names = await agentNames(c, d.service)
-    const times = data.map(timeToAnswer).sort((a, b) => a - b)
-    const median = times[Math.floor((times.length - 1) / 2)]
-    return listPage(c, {
-      title: 'Answered questions',
-      section: 'Questions',
-      page: { data, nextCursor },
-      before: (
-        <>
-          <Views shown="answered" />
-          {median !== undefined && (
-            <p>
-              Median time to answer of these{' '}
-              {countText({ count: times.length, isAll: true }, 'question', 'questions')}:{' '}
-              <b>{formatDuration(median)}</b>
-            </p>
-          )}
-        </>
-      ),
-      columns: {
-        Question: {
-          class: 'any',
-          cell: ({ message, input }) => (
-            <a href={messagePath(message.id)} dir="auto">
-              {shortened(input.question, SHOWN_TEXT)}
-            </a>
-          ),
-        },
-        Answer: {
-          class: 'any',
-          cell: ({ answer }) => <bdi>{shortened(answerText(answer), SHOWN_TEXT)}</bdi>,
-        },
-        By: {
-          class: 'any',
-          cell: ({ answer }) => (
-            <bdi>{answer.executionPrincipal && nameOf(answer.executionPrincipal)}</bdi>
-          ),
-        },
-        Agent: {
-          class: 'any',
-          cell: ({ message }) => names.get(message.agentId) ?? message.agentId,
-        },
-        After: (one) => formatDuration(timeToAnswer(one)),
-        Answered: { at: ({ answer }) => answer.answeredAt },
-      } satisfies Columns<Answered>,
-      empty: (
-        <Empty title="No answered questions">
-          <p>Answers of people appear here.</p>
-        </Empty>
-      ),
-    })
+async function answeredPage(c: PageRequest, d: ConsoleDeps) {
+  const { data, nextCursor } = await answeredOf(c, d)
+  const names = await agentNames(c, d.service)
+  const times = data.map(timeToAnswer).sort((a, b) => a - b)
+  const median = times[Math.floor((times.length - 1) / 2)]
+  return listPage(c, {
+    title: 'Answered questions',
+    section: 'Questions',
+    page: { data, nextCursor },
+    before: (
+      <>
+        <Views shown="answered" />
+        {median !== undefined && (
+          <p>
+            Median time to answer of these{' '}
+            {countText({ count: times.length, isAll: true }, 'question', 'questions')}:{' '}
+            <b>{formatDuration(median)}</b>
+          </p>
+        )}
+      </>
+    ),
+    columns: {
+      Question: {
+        class: 'any',
+        cell: ({ message, input }) => (
+          <a href={messagePath(message.id)} dir="auto">
+            {shortened(input.question, SHOWN_TEXT)}
+          </a>
+        ),
+      },
+      Answer: {
+        class: 'any',
+        cell: ({ answer }) => <bdi>{shortened(answerText(answer), SHOWN_TEXT)}</bdi>,
+      },
+      By: {
+        class: 'any',
+        cell: ({ answer }) => (
+          <bdi>{answer.executionPrincipal && nameOf(answer.executionPrincipal)}</bdi>
+        ),
+      },
+      Agent: {
+        class: 'any',
+        cell: ({ message }) => names.get(message.agentId) ?? message.agentId,
+      },
+      After: (one) => formatDuration(timeToAnswer(one)),
+      Answered: { at: ({ answer }) => answer.answeredAt },
+    } satisfies Columns<Answered>,
+    empty: (
+      <Empty title="No answered questions">
+        <p>Answers of people appear here.</p>
+      </Empty>
+    ),
   })
+}
 
 const timeToAnswer = ({ input, answer }: Answered) => answer.answeredAt - input.askedAt
 
@@ -448,36 +446,36 @@ async function afterAnswer(c: PageRequest, { service }: ConsoleDeps) {
   return `/questions${next ? `/${next.id}` : ''}?notice=inputAnswered`
 }
 
-const withdrawPage = (c: PageRequest, d: ConsoleDeps) =>
-  showFound(c, messageOf(c, d), (message) => {
-    const input = openInput(message)
-    if (!input) return questionPage(c, d)
-    const path = pathFor(message)
-    return askPage(
-      c,
-      {
-        title: 'Withdraw question',
-        section: 'Questions',
-        question: 'Withdraw this question?',
-        path: `${path}/withdraw`,
-        button: 'Withdraw question',
-        back: path,
-      },
-      <>
-        <p class="prose" dir="auto">
-          {input.question}
-        </p>
-        <ul class="consequences">
-          <li>The question gets no answer. You cannot undo this.</li>
-          <li>
-            Its message fails with <code>INPUT_WITHDRAWN</code>. A retry of the message starts it
-            again.
-          </li>
-        </ul>
-        <input type="hidden" name="inputId" value={input.id} />
-      </>,
-    )
-  })
+async function withdrawPage(c: PageRequest, d: ConsoleDeps) {
+  const message = await messageOf(c, d)
+  const input = openInput(message)
+  if (!input) return questionPage(c, d)
+  const path = pathFor(message)
+  return askPage(
+    c,
+    {
+      title: 'Withdraw question',
+      section: 'Questions',
+      question: 'Withdraw this question?',
+      path: `${path}/withdraw`,
+      button: 'Withdraw question',
+      back: path,
+    },
+    <>
+      <p class="prose" dir="auto">
+        {input.question}
+      </p>
+      <ul class="consequences">
+        <li>The question gets no answer. You cannot undo this.</li>
+        <li>
+          Its message fails with <code>INPUT_WITHDRAWN</code>. A retry of the message starts it
+          again.
+        </li>
+      </ul>
+      <input type="hidden" name="inputId" value={input.id} />
+    </>,
+  )
+}
 
 async function withdraw(c: PageRequest, d: ConsoleDeps) {
   const inputId = textIn(await c.req.parseBody(), 'inputId')

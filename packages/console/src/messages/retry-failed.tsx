@@ -4,7 +4,7 @@ import { type ConsoleDeps, newRoutes, BASE } from '../context.js'
 import { Fields, TIME_RANGE } from '../parts/fields.js'
 import { fieldsOf, instantOf, optional } from '../parts/filter.js'
 import { agentRef, byActor, can, type Form } from '../parts/input.js'
-import { goTo, show, showFound, showProblem, need } from '../parts/layout.js'
+import { goTo, show, showProblem, need } from '../parts/layout.js'
 import { countText } from '../parts/parts.js'
 import { zoneOf } from '../parts/zone.js'
 import { messagesPath } from './message-table.js'
@@ -30,45 +30,42 @@ export const retryPath = (agent: string, filter: RetryFilter = {}) =>
 export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
   const mayRetry = need('messages.retryFailed')
   return newRoutes()
-    .get('/agents/:agent/retry', mayRetry, (c) => {
+    .get('/agents/:agent/retry', mayRetry, async (c) => {
       const ref = agentRef(c)
-      const found = async () => ({
-        agent: await service.agents.get(ref),
-        count: await service.messages.count({ ...ref, state: 'failed', most: MOST_COUNTED + 1 }),
-      })
-      return showFound(c, found(), ({ agent, count }) => {
-        const failed = { count: Math.min(count, MOST_COUNTED), isAll: count <= MOST_COUNTED }
-        return show(
-          c,
-          { title: 'Retry failed messages', section: 'Conversations' },
-          <form method="post" class="narrow card stack">
-            <h1>Retry failed messages</h1>
-            <p>
-              <a href={messagesPath({ agent: agent.id, state: 'failed' })}>
-                {countText(failed, 'message', 'messages')}
-              </a>{' '}
-              of the agent <strong>{agent.name}</strong> {count === 1 ? 'is' : 'are'} failed now.
-            </p>
-            <Fields
-              fields={{ error: { label: 'Error', any: 'any', choices: ERRORS }, ...TIME_RANGE }}
-              values={filterIn(c.req.query(), zoneOf(c))}
-            />
-            <ul class="consequences">
-              <li>Each message runs again, the oldest first, at the end of its session.</li>
-              <li>
-                The limits of the agent hold. Messages wait while the agent does not run, and for
-                room in full sessions.
-              </li>
-              <li>
-                <strong>The agent</strong> gets these messages a second time.
-              </li>
-            </ul>
-            <p class="buttons">
-              <button class="primary">Retry all of these</button>
-            </p>
-          </form>,
-        )
-      })
+      const agent = await service.agents.get(ref)
+      const most = MOST_COUNTED + 1
+      const count = await service.messages.count({ ...ref, state: 'failed', most })
+      const failed = { count: Math.min(count, MOST_COUNTED), isAll: count <= MOST_COUNTED }
+      return show(
+        c,
+        { title: 'Retry failed messages', section: 'Conversations' },
+        <form method="post" class="narrow card stack">
+          <h1>Retry failed messages</h1>
+          <p>
+            <a href={messagesPath({ agent: agent.id, state: 'failed' })}>
+              {countText(failed, 'message', 'messages')}
+            </a>{' '}
+            of the agent <strong>{agent.name}</strong> {count === 1 ? 'is' : 'are'} failed now.
+          </p>
+          <Fields
+            fields={{ error: { label: 'Error', any: 'any', choices: ERRORS }, ...TIME_RANGE }}
+            values={filterIn(c.req.query(), zoneOf(c))}
+          />
+          <ul class="consequences">
+            <li>Each message runs again, the oldest first, at the end of its session.</li>
+            <li>
+              The limits of the agent hold. Messages wait while the agent does not run, and for room
+              in full sessions.
+            </li>
+            <li>
+              <strong>The agent</strong> gets these messages a second time.
+            </li>
+          </ul>
+          <p class="buttons">
+            <button class="primary">Retry all of these</button>
+          </p>
+        </form>,
+      )
     })
 
     .post('/agents/:agent/retry', mayRetry, async (c) => {
@@ -81,7 +78,7 @@ export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
       if (lost !== undefined) return showProblem(c, 400, `The field ${lost} selects no messages`)
       const { error, from, to } = filter
       const ref = agentRef(c)
-      const started = service.messages.retryFailed(
+      const { id } = await service.messages.retryFailed(
         byActor(c, {
           ...ref,
           ...(error && { errorCode: error }),
@@ -89,13 +86,11 @@ export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
           ...(to !== undefined && { createdBefore: to }),
         }),
       )
-      return showFound(c, started, ({ id }) =>
-        goTo(
-          c,
-          can(c, 'recoveries.get')
-            ? `/recoveries/${id}`
-            : `/conversations?agent=${ref.agent}&notice=retriedAll`,
-        ),
+      return goTo(
+        c,
+        can(c, 'recoveries.get')
+          ? `/recoveries/${id}`
+          : `/conversations?agent=${ref.agent}&notice=retriedAll`,
       )
     })
 }

@@ -4,7 +4,7 @@ import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { agentField, agentNames, type AgentNames, canListAgents, withKnownName } from '../agents.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
-import { showFound, need } from '../parts/layout.js'
+import { need } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { Problem, Status, Card, Tabs } from '../parts/parts.js'
 import { Empty, listPage } from '../parts/table.js'
@@ -53,15 +53,13 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       return c.redirect(`${sessionPath(ref.agent, sessionId)}#end`, 303)
     })
 
-    .post('/messages/:agent/:message/:action{retry|cancel}', maySend, (c) => {
+    .post('/messages/:agent/:message/:action{retry|cancel}', maySend, async (c) => {
       const isRetry = c.req.param('action') === 'retry'
       const ref = byActor(c, { ...agentRef(c), messageId: idIn(c.req.param('message')) })
       const { messages } = d.service
-      const done = isRetry ? messages.retry(ref) : messages.cancel(ref)
+      const { sessionId } = await (isRetry ? messages.retry(ref) : messages.cancel(ref))
       const notice = isRetry ? 'retried' : 'cancelled'
-      return showFound(c, done, ({ sessionId }) =>
-        c.redirect(`${sessionPath(ref.agent, sessionId)}&notice=${notice}`, 303),
-      )
+      return c.redirect(`${sessionPath(ref.agent, sessionId)}&notice=${notice}`, 303)
     })
 }
 
@@ -120,52 +118,51 @@ function RetryAll({ filter: { state, agent, from, to, ...others } }: { filter: M
 
 const PAGE = { title: 'Conversations', section: 'Conversations' }
 
-function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
+async function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
   const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = { ...searchOf(projectIn(c), filter), ...pageOf(c), abort: c.req.raw.signal }
-  return showFound(c, service.messages.search(search), async (page) => {
-    const names = await agentNames(c, service)
-    const agent = filter.agent && (names.get(filter.agent) ?? filter.agent)
-    return listPage(c, {
-      ...PAGE,
-      heading: filter.state === 'failed' ? 'Failed messages' : PAGE.title,
-      label: 'Messages',
-      action: (
-        <>
-          {page.data.length > 0 && !c.get('portal') && can(c, 'messages.retryFailed') && (
-            <RetryAll filter={filter} />
-          )}
-          <Views isSessions={false} agent={agent} />
-        </>
-      ),
-      before: (
-        <>
-          <FilterForm
-            path={CONVERSATIONS}
-            fields={{ agent: { ...agentField(names), any: 'any' }, ...FIELDS }}
-            values={{ ...filter, agent }}
-          />
-          <Periods />
-        </>
-      ),
-      // A text is searched in many rows, so its result is not refreshed.
-      every: filter.text === undefined && 5_000,
-      page,
-      columns: messageColumns(names),
-      empty: Object.values(filter).some((value) => value !== undefined) ? (
-        <Empty title="No message matches">
-          <p>
-            Change the filter, or <a href={CONVERSATIONS}>show all messages</a>.
-          </p>
-        </Empty>
-      ) : (
-        <Empty title="No messages yet">
-          <p>
-            <a href={sessionsPath()}>Send a message</a> to an agent.
-          </p>
-        </Empty>
-      ),
-    })
+  const page = await service.messages.search(search)
+  const names = await agentNames(c, service)
+  const agent = filter.agent && (names.get(filter.agent) ?? filter.agent)
+  return listPage(c, {
+    ...PAGE,
+    heading: filter.state === 'failed' ? 'Failed messages' : PAGE.title,
+    label: 'Messages',
+    action: (
+      <>
+        {page.data.length > 0 && !c.get('portal') && can(c, 'messages.retryFailed') && (
+          <RetryAll filter={filter} />
+        )}
+        <Views isSessions={false} agent={agent} />
+      </>
+    ),
+    before: (
+      <>
+        <FilterForm
+          path={CONVERSATIONS}
+          fields={{ agent: { ...agentField(names), any: 'any' }, ...FIELDS }}
+          values={{ ...filter, agent }}
+        />
+        <Periods />
+      </>
+    ),
+    // A text is searched in many rows, so its result is not refreshed.
+    every: filter.text === undefined && 5_000,
+    page,
+    columns: messageColumns(names),
+    empty: Object.values(filter).some((value) => value !== undefined) ? (
+      <Empty title="No message matches">
+        <p>
+          Change the filter, or <a href={CONVERSATIONS}>show all messages</a>.
+        </p>
+      </Empty>
+    ) : (
+      <Empty title="No messages yet">
+        <p>
+          <a href={sessionsPath()}>Send a message</a> to an agent.
+        </p>
+      </Empty>
+    ),
   })
 }
 
@@ -180,55 +177,54 @@ const FIELDS = {
 
 const NO_SESSIONS: Page<SessionSummary> = { data: [], nextCursor: null }
 
-function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
+async function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') || draft?.agent
-  return showFound(c, readSessions(c, d, requested), ({ names, chosen }) => {
-    const isMissing = requested !== undefined && !chosen
-    return listPage(c, {
-      ...PAGE,
-      label: 'Sessions',
-      problem: draft?.problem,
-      ...(isMissing && { status: 404 as const }),
-      action: <Views isSessions agent={chosen?.agent.name} />,
-      before: (
-        <>
-          <FilterForm
-            path={SESSIONS}
-            fields={{ agent: agentField(names) }}
-            values={{ agent: chosen?.agent.name ?? requested }}
-          />
-          <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
-        </>
-      ),
-      every: 3_000,
-      page: chosen?.sessions ?? NO_SESSIONS,
-      columns: {
-        Session: {
-          class: 'any',
-          cell: ({ sessionId }) => (
-            <SessionLink agent={chosen?.agent.name ?? ''} sessionId={sessionId} />
-          ),
-        },
-        State: ({ openCount }) =>
-          openCount === 0 ? (
-            <Status tone="idle" text="idle" />
-          ) : (
-            <Status tone="busy" text={`${openCount} open`} />
-          ),
-        'Last message': { at: ({ lastMessageAt }) => lastMessageAt },
+  const { names, chosen }: SessionsData = await readSessions(c, d, requested)
+  const isMissing = requested !== undefined && !chosen
+  return listPage(c, {
+    ...PAGE,
+    label: 'Sessions',
+    problem: draft?.problem,
+    ...(isMissing && { status: 404 as const }),
+    action: <Views isSessions agent={chosen?.agent.name} />,
+    before: (
+      <>
+        <FilterForm
+          path={SESSIONS}
+          fields={{ agent: agentField(names) }}
+          values={{ agent: chosen?.agent.name ?? requested }}
+        />
+        <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
+      </>
+    ),
+    every: 3_000,
+    page: chosen?.sessions ?? NO_SESSIONS,
+    columns: {
+      Session: {
+        class: 'any',
+        cell: ({ sessionId }) => (
+          <SessionLink agent={chosen?.agent.name ?? ''} sessionId={sessionId} />
+        ),
       },
-      empty: chosen ? (
-        <Empty title="No sessions yet">
-          <p>
-            A session is a conversation with an agent, under any name. Send a message to{' '}
-            {chosen.agent.name} to start one.
-          </p>
-        </Empty>
-      ) : (
-        <NoAgent canList={canListAgents(c)} />
-      ),
-      aside: chosen && can(c, 'messages.send') && <NewSession {...chosen} draft={draft} />,
-    })
+      State: ({ openCount }) =>
+        openCount === 0 ? (
+          <Status tone="idle" text="idle" />
+        ) : (
+          <Status tone="busy" text={`${openCount} open`} />
+        ),
+      'Last message': { at: ({ lastMessageAt }) => lastMessageAt },
+    },
+    empty: chosen ? (
+      <Empty title="No sessions yet">
+        <p>
+          A session is a conversation with an agent, under any name. Send a message to{' '}
+          {chosen.agent.name} to start one.
+        </p>
+      </Empty>
+    ) : (
+      <NoAgent canList={canListAgents(c)} />
+    ),
+    aside: chosen && can(c, 'messages.send') && <NewSession {...chosen} draft={draft} />,
   })
 }
 

@@ -143,30 +143,19 @@ export const need =
 export const showError = (c: PageRequest, error: ServiceError) =>
   showProblem(c, problemStatus(error), problemText(error))
 
-/** Shows what a use case has found, or its error. */
-export async function showFound<T>(
-  c: PageRequest,
-  found: Promise<T>,
-  page: (value: T) => Response | Promise<Response>,
-) {
-  return found.then(page, (thrown) => showError(c, errorIn(thrown)))
-}
-
-/**
- * Shows a page of the console after an action, or the error of the action. `refused` can show
- * another page for an error.
- */
+/** Shows a page of the console after an action. `refused` can show another page for an error. */
 export async function showDone(
   c: PageRequest,
   done: Promise<unknown>,
   path: string | (() => Promise<string>),
-  refused: (error: ServiceError) => Promise<Response> | false = () => false,
+  refused: (error: ServiceError) => Promise<Response> | false,
 ) {
   return done.then(
     async () => goTo(c, typeof path === 'string' ? path : await path()),
     (thrown) => {
-      const error = errorIn(thrown)
-      return refused(error) || showError(c, error)
+      const page = refused(errorIn(thrown))
+      if (page) return page
+      throw thrown
     },
   )
 }

@@ -4,7 +4,7 @@ import { type ConsoleDeps, newRoutes, BASE } from '../context.js'
 import { DeliveryLink } from '../deliveries/delivery-table.js'
 import { Fields } from '../parts/fields.js'
 import { can, type Form, projectIn } from '../parts/input.js'
-import { goTo, show, showDone, showFound, need } from '../parts/layout.js'
+import { goTo, show, need } from '../parts/layout.js'
 import { JsonView } from '../parts/json-view.js'
 import { CopyButton, type Label, Post, Status, Time, Card } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
@@ -23,26 +23,25 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
     `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
   const mayRegister = need('webhooks.create')
   return routes
-    .get('/catcher', need('webhooks.list'), (c) => {
+    .get('/catcher', need('webhooks.list'), async (c) => {
       const projectId = projectIn(c)
       const url = urlOf(projectId, c.req.url)
-      return showFound(c, service.webhooks.list({ projectId, limit: 100 }), ({ data }) =>
-        show(
-          c,
-          { title: 'Catcher', section: 'Webhooks', crumb: 'catcher' },
-          <CatcherPage
-            url={url}
-            isRegistered={data.some((webhook) => webhook.url === url)}
-            requests={catcher.requestsOf(projectId)}
-            response={catcher.responseOf(projectId)}
-          />,
-        ),
+      const { data } = await service.webhooks.list({ projectId, limit: 100 })
+      return show(
+        c,
+        { title: 'Catcher', section: 'Webhooks', crumb: 'catcher' },
+        <CatcherPage
+          url={url}
+          isRegistered={data.some((webhook) => webhook.url === url)}
+          requests={catcher.requestsOf(projectId)}
+          response={catcher.responseOf(projectId)}
+        />,
       )
     })
 
-    .post('/catcher/register', mayRegister, (c) => {
+    .post('/catcher/register', mayRegister, async (c) => {
       const projectId = projectIn(c)
-      const created = service.webhooks.create({
+      await service.webhooks.create({
         actor: c.get('actor'),
         projectId,
         url: urlOf(projectId, c.req.url),
@@ -50,7 +49,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
         description: 'Catcher of the console',
         secret: catcher.secretOf(projectId),
       })
-      return showDone(c, created, '/catcher?notice=caught')
+      return goTo(c, '/catcher?notice=caught')
     })
 
     .post('/catcher/answer', mayRegister, async (c) => {

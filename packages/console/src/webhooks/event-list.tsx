@@ -8,7 +8,7 @@ import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { instantOf, optional } from '../parts/filter.js'
 import { pageOf, shownTo } from '../parts/input.js'
 import { JsonView } from '../parts/json-view.js'
-import { show, showFound, showProblem, need } from '../parts/layout.js'
+import { show, showProblem, need } from '../parts/layout.js'
 import { Facts, FullTime, Status, WholeId, Card } from '../parts/parts.js'
 import { StoryText } from '../parts/story.js'
 import { type Columns, Empty, listPage, TableSection } from '../parts/table.js'
@@ -35,9 +35,9 @@ const filterSchema = (zone: string) =>
     cursor: optional(z.string().regex(/^[ps]\d{1,15}$/)),
   })
 
-function eventsPage(c: PageRequest, { service }: ConsoleDeps) {
+async function eventsPage(c: PageRequest, { service }: ConsoleDeps) {
   const { cursor, ...filter } = filterSchema(zoneOf(c)).parse(c.req.query())
-  const found = service.events.list({
+  const page = await service.events.list({
     ...shownTo(c),
     limit: pageOf(c).limit,
     cursor,
@@ -46,33 +46,31 @@ function eventsPage(c: PageRequest, { service }: ConsoleDeps) {
     createdAfter: filter.from,
     createdBefore: filter.to,
   })
-  return showFound(c, found, (page) =>
-    listPage(c, {
-      title: 'Events',
-      section: 'Events',
-      before: (
-        <>
-          <FilterForm
-            path={`${BASE}/events`}
-            fields={{
-              type: { label: 'Type or group', placeholder: 'order.*' },
-              published: { label: 'only published events', check: 'yes' },
-              ...TIME_RANGE,
-            }}
-            values={filter}
-          />
-          <Periods />
-        </>
-      ),
-      page,
-      columns: COLUMNS,
-      empty: (
-        <Empty title={Object.values(filter).some(Boolean) ? 'No event matches' : 'No events yet'}>
-          <p>Events stand here whether a webhook got them or not.</p>
-        </Empty>
-      ),
-    }),
-  )
+  return listPage(c, {
+    title: 'Events',
+    section: 'Events',
+    before: (
+      <>
+        <FilterForm
+          path={`${BASE}/events`}
+          fields={{
+            type: { label: 'Type or group', placeholder: 'order.*' },
+            published: { label: 'only published events', check: 'yes' },
+            ...TIME_RANGE,
+          }}
+          values={filter}
+        />
+        <Periods />
+      </>
+    ),
+    page,
+    columns: COLUMNS,
+    empty: (
+      <Empty title={Object.values(filter).some(Boolean) ? 'No event matches' : 'No events yet'}>
+        <p>Events stand here whether a webhook got them or not.</p>
+      </Empty>
+    ),
+  })
 }
 
 /** Returns what both choose. */
@@ -99,21 +97,16 @@ const COLUMNS: Columns<ListedEvent> = {
 async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
   const id = c.req.param('id') ?? ''
   const eventId = isStorableText(id) ? id : ''
-  const found = async () => {
-    const story = await service.events.story({ ...shownTo(c), eventId })
-    const seen = seenTypes(c)
-    if (seen && !subscribesTo(seen, story.event.name)) return undefined
-    const sent = story.receivers.deliveries.map(({ delivery }) => delivery)
-    return { story, sent: await detailsOf(service, sent) }
-  }
-  return showFound(c, found(), (page) =>
-    page
-      ? show(
-          c,
-          { title: `Event ${page.story.event.name}`, section: 'Events', crumb: 'event' },
-          <EventPage {...page} />,
-        )
-      : showProblem(c, 404, 'No such event'),
+  const story = await service.events.story({ ...shownTo(c), eventId })
+  const seen = seenTypes(c)
+  const { name } = story.event
+  if (seen && !subscribesTo(seen, name)) return showProblem(c, 404, 'No such event')
+  const deliveries = story.receivers.deliveries.map(({ delivery }) => delivery)
+  const sent = await detailsOf(service, deliveries)
+  return show(
+    c,
+    { title: `Event ${name}`, section: 'Events', crumb: 'event' },
+    <EventPage story={story} sent={sent} />,
   )
 }
 

@@ -1,6 +1,6 @@
 import { Card } from '../parts/parts.js'
 import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
-import { errorIn, eventSummaries, sampleEvent } from '@org/agent-messaging-core/host'
+import { eventSummaries, sampleEvent } from '@org/agent-messaging-core/host'
 import {
   subscriptionsFor,
   type EventType,
@@ -11,7 +11,7 @@ import { type ConsoleDeps, type Env, type PageRequest, BASE } from '../context.j
 import { projectIn, textIn, type Form } from '../parts/input.js'
 import { useView } from '../parts/zone.js'
 import { JsonView } from '../parts/json-view.js'
-import { show, showError, showFound, showProblem } from '../parts/layout.js'
+import { show, showProblem } from '../parts/layout.js'
 import { Verification } from './verification.js'
 
 type Subscribed = WebhookSettings['events']
@@ -20,8 +20,7 @@ type Subscribed = WebhookSettings['events']
 export const readEventTypes =
   ({ service, portal }: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const found = await service.eventTypes.list({ projectId: projectIn(c) }).catch(errorIn)
-    if ('kind' in found) return showError(c, found)
+    const found = await service.eventTypes.list({ projectId: projectIn(c) })
     const isSeen = ({ definedBy, name, visible }: ListedEventType) =>
       definedBy === 'service' ? portal.events?.some((one) => one === name) !== false : visible
     const seen = c.get('portal') ? found.data.filter(isSeen) : found.data
@@ -167,33 +166,32 @@ export const eventsPage = (c: PageRequest) =>
   )
 
 /** Shows an event type with its schema, and the body of its example. */
-export function eventPage(c: PageRequest, { service }: ConsoleDeps) {
+export async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
   const name = c.req.param('name') ?? ''
   if (!c.get('eventTypes').some((type) => type.name === name))
     return showProblem(c, 404, 'No such event type')
-  return showFound(c, service.eventTypes.get({ projectId: projectIn(c), name }), (type) =>
-    show(
-      c,
-      { title: name, section: 'Webhooks', crumb: <a href={`${BASE}/webhooks/events`}>events</a> },
-      <>
-        <h1>
-          <code>{name}</code> <Marks type={type} />
-        </h1>
-        <section class="card stack">
-          {type.description !== undefined && <p>{type.description}</p>}
-          {type.example && (
-            <JsonView
-              text={JSON.stringify({
-                ...sampleEvent('webhook.test'),
-                event: name,
-                data: type.example,
-              })}
-              what="body"
-            />
-          )}
-          {type.schema && <JsonView text={JSON.stringify(type.schema)} what="schema" />}
-        </section>
-      </>,
-    ),
+  const type = await service.eventTypes.get({ projectId: projectIn(c), name })
+  return show(
+    c,
+    { title: name, section: 'Webhooks', crumb: <a href={`${BASE}/webhooks/events`}>events</a> },
+    <>
+      <h1>
+        <code>{name}</code> <Marks type={type} />
+      </h1>
+      <section class="card stack">
+        {type.description !== undefined && <p>{type.description}</p>}
+        {type.example && (
+          <JsonView
+            text={JSON.stringify({
+              ...sampleEvent('webhook.test'),
+              event: name,
+              data: type.example,
+            })}
+            what="body"
+          />
+        )}
+        {type.schema && <JsonView text={JSON.stringify(type.schema)} what="schema" />}
+      </section>
+    </>,
   )
 }

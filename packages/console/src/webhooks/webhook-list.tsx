@@ -5,7 +5,6 @@ import { type ConsoleDeps, type PageRequest, BASE } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
 import { can, projectIn } from '../parts/input.js'
-import { showFound } from '../parts/layout.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
 import { Command, Status, Time, Card, Tabs } from '../parts/parts.js'
@@ -30,7 +29,7 @@ const SHOWN: readonly Shown[] = [
   { name: 'held', text: 'Holding deliveries', matches: holdsDeliveries },
 ]
 
-export function webhooksPage(
+export async function webhooksPage(
   c: PageRequest,
   { service, catcher }: ConsoleDeps,
   draft?: WebhookDraft,
@@ -38,7 +37,7 @@ export function webhooksPage(
   const projectId = projectIn(c)
   const limit = defaultLimits.webhooksPerProject
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
-  const found = Promise.all([
+  const [{ data: all }, counted] = await Promise.all([
     service.webhooks.list({ projectId, limit }),
     readCounts(service, projectId, '24h'),
   ])
@@ -46,39 +45,37 @@ export function webhooksPage(
   const isPortal = c.get('portal') !== undefined
   const hasCatcher = catcher !== undefined && !isPortal
   const origin = isPortal ? undefined : new URL(c.req.url).origin
-  return showFound(c, found, ([{ data: all }, counted]) => {
-    const { now } = counted
-    const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, now))
-    return listPage(c, {
-      title: 'Webhooks',
-      section: 'Webhooks',
-      problem: draft?.problem,
-      action: hasCatcher && <a href={`${BASE}/catcher`}>Catcher, a receiver for tests</a>,
-      every: 5_000,
-      tabs: all.length > 0 && (
-        <Tabs
-          label="Webhooks shown"
-          tabs={SHOWN.map((one) => [
-            `${one.text} ${shownIn(one).length}`,
-            `${BASE}/webhooks?show=${one.name}`,
-            one === asked,
-          ])}
-        />
+  const { now } = counted
+  const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, now))
+  return listPage(c, {
+    title: 'Webhooks',
+    section: 'Webhooks',
+    problem: draft?.problem,
+    action: hasCatcher && <a href={`${BASE}/catcher`}>Catcher, a receiver for tests</a>,
+    every: 5_000,
+    tabs: all.length > 0 && (
+      <Tabs
+        label="Webhooks shown"
+        tabs={SHOWN.map((one) => [
+          `${one.text} ${shownIn(one).length}`,
+          `${BASE}/webhooks?show=${one.name}`,
+          one === asked,
+        ])}
+      />
+    ),
+    page: badFirst(shownIn(asked), (webhook) => BAD.matches(webhook, now), { limit }),
+    columns: columnsFor(counted),
+    empty:
+      all.length > 0 ? (
+        <p class="muted">No webhook matches.</p>
+      ) : (
+        <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
       ),
-      page: badFirst(shownIn(asked), (webhook) => BAD.matches(webhook, now), { limit }),
-      columns: columnsFor(counted),
-      empty:
-        all.length > 0 ? (
-          <p class="muted">No webhook matches.</p>
-        ) : (
-          <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
-        ),
-      aside: can(c, 'webhooks.create') && (
-        <Card id="create" title="Register a webhook">
-          <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
-        </Card>
-      ),
-    })
+    aside: can(c, 'webhooks.create') && (
+      <Card id="create" title="Register a webhook">
+        <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
+      </Card>
+    ),
   })
 }
 

@@ -2,7 +2,7 @@ import type { MessagingService, Webhook } from '@org/agent-messaging-core'
 import { orUndefined, errorIn, webhookSettings, type ByActor } from '@org/agent-messaging-core/host'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, idIn, projectIn, textIn, webhookRef } from '../parts/input.js'
-import { goTo, secretPage, show, showDone, showFound, need } from '../parts/layout.js'
+import { goTo, secretPage, show, showDone, need } from '../parts/layout.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { problemText } from '../parts/texts.js'
 import {
@@ -47,46 +47,42 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     .get('/webhooks/events', maySee, eventsPage)
     .get('/webhooks/events/:name', maySee, (c) => eventPage(c, d))
 
-    .get('/webhooks/:id', maySee, (c) => {
+    .get('/webhooks/:id', maySee, async (c) => {
       const ref = webhookRef(c)
-      const found = async () => {
-        const webhook = await service.webhooks.get(ref)
-        const { data } = await service.deliveries.list({ ...ref, limit: MAX_RECENT })
-        const recent = await readWebhookActivity(service, ref)
-        const tested = await testIn(c, service, ref)
-        return { webhook, tested, deliveries: await detailsOf(service, data), recent }
-      }
-      return showFound(c, found(), (page) =>
-        show(
-          c,
-          {
-            title: page.webhook.description ?? page.webhook.url,
-            section: 'Webhooks',
-            crumb: 'webhook',
-          },
-          <WebhookPage {...page} limit={service.host.limitOf(page.webhook)} />,
-        ),
+      const webhook = await service.webhooks.get(ref)
+      const { data } = await service.deliveries.list({ ...ref, limit: MAX_RECENT })
+      const recent = await readWebhookActivity(service, ref)
+      const tested = await testIn(c, service, ref)
+      const deliveries = await detailsOf(service, data)
+      const limit = service.host.limitOf(webhook)
+      return show(
+        c,
+        {
+          title: webhook.description ?? webhook.url,
+          section: 'Webhooks',
+          crumb: 'webhook',
+        },
+        <WebhookPage {...{ webhook, tested, deliveries, recent, limit }} />,
       )
     })
 
-    .post('/webhooks/:id/rotate', mayManage, (c) =>
-      showFound(c, service.webhooks.rotateSecret(byActor(c, webhookRef(c))), (rotated) =>
-        webhookSecretPage(c, rotated, 'Secret rotated'),
-      ),
-    )
+    .post('/webhooks/:id/rotate', mayManage, async (c) => {
+      const rotated = await service.webhooks.rotateSecret(byActor(c, webhookRef(c)))
+      return webhookSecretPage(c, rotated, 'Secret rotated')
+    })
 
     .post('/webhooks/:id/test', mayManage, async (c) => {
       const ref = webhookRef(c)
       const event = sampleIn(c, await c.req.parseBody())
-      return showFound(c, service.webhooks.sendTestEvent({ ...ref, event }), ({ id }) =>
-        goTo(c, `/webhooks/${ref.webhookId}?test=${id}`),
-      )
+      const { id } = await service.webhooks.sendTestEvent({ ...ref, event })
+      return goTo(c, `/webhooks/${ref.webhookId}?test=${id}`)
     })
 
-    .post('/webhooks/:id/:action{pause|resume|disable|enable|finish}', mayManage, (c) => {
+    .post('/webhooks/:id/:action{pause|resume|disable|enable|finish}', mayManage, async (c) => {
       const ref = byActor(c, webhookRef(c))
       const { notice, act } = actions(service)[c.req.param('action') as ActionName]
-      return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
+      await act(ref)
+      return goTo(c, `/webhooks/${ref.webhookId}?notice=${notice}`)
     })
 }
 
@@ -151,12 +147,11 @@ function webhookSecretPage(c: PageRequest, { webhook, secret }: NewSecret, title
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('webhooks.update')
   return newRoutes()
-    .get('/webhooks/:id/edit', mayManage, (c) =>
-      showFound(c, service.webhooks.get(webhookRef(c)), async (webhook) => {
-        const agent = await shownAgent(c, service, webhook.filter?.agentId)
-        return editPage(c, webhook.id, draftOf(webhook, agent))
-      }),
-    )
+    .get('/webhooks/:id/edit', mayManage, async (c) => {
+      const webhook = await service.webhooks.get(webhookRef(c))
+      const agent = await shownAgent(c, service, webhook.filter?.agentId)
+      return editPage(c, webhook.id, draftOf(webhook, agent))
+    })
 
     .post('/webhooks/:id/edit', mayManage, async (c) => {
       const ref = webhookRef(c)
