@@ -7,7 +7,7 @@ import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { need, goTo } from './parts/layout.js'
 import { Sparkline } from './parts/charts.js'
 import { upTo } from './parts/numbers.js'
-import { Command, durationSince, formatCount, Id, Status, Time } from './parts/parts.js'
+import { durationSince, formatCount, Id, Status, Time, CurlCommand } from './parts/parts.js'
 import { type Column, type Columns, Empty, listPage } from './parts/table.js'
 import { type MessageFilter, messagesPath } from './messages/message-table.js'
 import { agentLabel } from './parts/wording.js'
@@ -34,7 +34,7 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
         page,
         next: 'More',
         columns: columnsFor(c, stats),
-        empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
+        empty: isFiltered ? NONE_FAILED : <NoAgents />,
       })
     })
 
@@ -174,11 +174,12 @@ function LastError({
 
 const NONE_FAILED = <p class="muted">No agent is in error.</p>
 
-const NoAgents = ({ origin }: { readonly origin: string }) => (
+const NoAgents = () => (
   <Empty title="No agents yet">
     <p>An agent answers messages. Create an agent that echoes each message:</p>
-    <Command
-      text={`curl ${origin}/v1/agents \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"echo","runtime":{"kind":"function","handler":"echo"}}'`}
+    <CurlCommand
+      path="agents"
+      body={{ name: 'echo', runtime: { kind: 'function', handler: 'echo' } }}
     />
   </Empty>
 )

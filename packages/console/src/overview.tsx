@@ -1,7 +1,7 @@
+import { CurlCommand } from './parts/parts.js'
 import type { Agent, ProjectStats, Webhook } from '@org/agent-messaging-core'
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Chart } from './parts/charts.js'
-import { Command } from './parts/parts.js'
 import { can, projectIn } from './parts/input.js'
 import { useView } from './parts/zone.js'
 import { show } from './parts/layout.js'
@@ -55,17 +55,13 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     return show(
       c,
       { title: 'Overview', section: 'Overview' },
-      <Overview data={data} range={range} origin={new URL(c.req.url).origin} />,
+      <Overview data={data} range={range} />,
     )
   })
 
-type OverviewProps = {
-  readonly data: OverviewData
-  readonly range: Range
-  readonly origin: string
-}
+type OverviewProps = { readonly data: OverviewData; readonly range: Range }
 
-function Overview({ data, range, origin }: OverviewProps) {
+function Overview({ data, range }: OverviewProps) {
   const { c } = useView()
   const seesMessages = can(c, 'messages.list')
   const seesWebhooks = can(c, 'webhooks.list')
@@ -84,7 +80,7 @@ function Overview({ data, range, origin }: OverviewProps) {
         <h1>Overview</h1>
         <Ranges path={BASE} range={range} />
       </div>
-      {isNew ? <FirstSteps origin={origin} agents={agents} /> : null}
+      {isNew ? <FirstSteps agents={agents} /> : null}
       <Live every={5_000}>
         <Tiles
           tiles={[
@@ -123,23 +119,16 @@ function Overview({ data, range, origin }: OverviewProps) {
 }
 
 /** Explains the first message to a project without messages and webhooks. */
-function FirstSteps({
-  origin,
-  agents,
-}: {
-  readonly origin: string
-  readonly agents: readonly Agent[]
-}) {
-  const agent = agents[0]?.name ?? 'echo'
-  const body = JSON.stringify({ sessionId: 'first', message: 'Hello' })
+function FirstSteps({ agents: [agent] }: Pick<OverviewData, 'agents'>) {
   return (
     <Empty title="Get started">
       <p>
         Send a message <a href={sessionsPath()}>in the console</a>, or from a shell with your API
         key in <code>$KEY</code>:
       </p>
-      <Command
-        text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}
+      <CurlCommand
+        path={`agents/${agent?.name ?? 'echo'}/messages`}
+        body={{ sessionId: 'first', message: 'Hello' }}
       />
       <p>
         Then <a href={`${BASE}/webhooks`}>register a webhook</a> to receive each answer.

@@ -1,17 +1,13 @@
-import type {
-  FoundMessage,
-  MessagingService,
-  Page,
-  Permission,
-  Webhook,
-} from '@org/agent-messaging-core'
+import { Card } from './parts/parts.js'
+import type { FoundMessage, MessagingService, Page, Webhook } from '@org/agent-messaging-core'
 import { idEndIn, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { isPermitted, orUndefined } from '@org/agent-messaging-core/host'
+import { orUndefined } from '@org/agent-messaging-core/host'
 import type { PageOf } from '@org/agent-messaging-core/storage'
-import { agentNames, type AgentNames } from './agents.js'
+import type { Child } from 'hono/jsx'
+import { agentNames, type AgentNames, withKnownName } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
-import { shownTo } from './parts/input.js'
+import { shownTo, can, projectIn } from './parts/input.js'
 import { show } from './parts/layout.js'
 import {
   messageColumns,
@@ -61,8 +57,7 @@ export const searchRoutes = (d: ConsoleDeps) =>
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
-    const key = { ...c.get('apiKey'), ...shownTo(c), abort: c.req.raw.signal }
-    const found = await find(d.service, key, text)
+    const found = await find(c, d.service, text)
     const path = onlyPath(found)
     return path === undefined
       ? resultsPage(c, text, found, await agentNames(c, d.service))
@@ -71,40 +66,36 @@ export const searchRoutes = (d: ConsoleDeps) =>
 
 const NOTHING: Results = { sessions: [], webhooks: [], deliveries: [], groups: [] }
 
-type Key = {
-  readonly projectId: string
-  readonly permissions: readonly Permission[]
-  readonly withoutHooks?: boolean
-  readonly abort: AbortSignal
-}
-
 /** Finds an id first, then names. If nothing has that name, finds parts of names, ids and texts. */
-async function find(service: MessagingService, key: Key, text: string) {
+async function find(c: PageRequest, service: MessagingService, text: string) {
   if (isUuid(text)) {
-    const path = await pathOfId(service, key, text.toLowerCase())
+    const path = await pathOfId(c, service, text.toLowerCase())
     if (path !== undefined) return { ...NOTHING, path } satisfies Results
   }
-  const named = await findNamed(service, key, text)
+  const named = await findNamed(c, service, text)
   if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return named
-  const part = await groupOf(service, key, `Messages with “${text}”`, { text })
+  const part = await groupOf(c, service, `Messages with “${text}”`, { text })
   const { data, nextCursor } = part.page
   const inNames = data.map(({ message }) => message).filter(({ sessionId }) => has(sessionId, text))
   return {
     ...NOTHING,
-    sessions: await sessionsOf(service, key, inNames),
-    deliveries: await deliveriesOf(service, key, idEndIn(text)),
+    sessions: await sessionsOf(c, service, inNames),
+    deliveries: await deliveriesOf(c, service, idEndIn(text)),
     groups: data.length > 0 || nextCursor !== null ? [part] : [],
   } satisfies Results
 }
 
 /** Finds the end of an id among the newest deliveries. */
-async function deliveriesOf({ deliveries }: MessagingService, key: Key, idEnd: string | undefined) {
-  const { projectId, permissions, withoutHooks, abort } = key
+async function deliveriesOf(
+  c: PageRequest,
+  { deliveries }: MessagingService,
+  idEnd: string | undefined,
+) {
   const found: string[] = []
-  if (idEnd === undefined || !isPermitted(permissions, 'webhooks.list')) return found
+  if (idEnd === undefined || !can(c, 'webhooks.list')) return found
   let page: PageOf = { limit: 100 }
-  for (let pages = 0; pages < MAX_PAGES && !abort.aborted; pages++) {
-    const { data, nextCursor } = await deliveries.list({ projectId, withoutHooks, ...page })
+  for (let pages = 0; pages < MAX_PAGES && !c.req.raw.signal.aborted; pages++) {
+    const { data, nextCursor } = await deliveries.list({ ...shownTo(c), ...page })
     found.push(...data.map(({ id }) => id).filter((id) => id.endsWith(idEnd)))
     if (nextCursor === null) break
     page = { limit: 100, cursor: nextCursor }
@@ -114,39 +105,40 @@ async function deliveriesOf({ deliveries }: MessagingService, key: Key, idEnd: s
 
 /** Returns the page of the message, delivery or webhook with this id. */
 async function pathOfId(
+  c: PageRequest,
   { messages, deliveries, webhooks }: MessagingService,
-  key: Key,
   id: string,
 ) {
-  const { projectId, permissions, withoutHooks } = key
-  if (isPermitted(permissions, 'messages.search')) {
+  const projectId = projectIn(c)
+  if (can(c, 'messages.search')) {
     const { data } = await messages.search({ projectId, messageId: id, limit: 1 })
     if (data.length > 0) return messagePath(id)
   }
-  if (!isPermitted(permissions, 'webhooks.list')) return undefined
-  const delivery = await orUndefined(deliveries.get({ projectId, withoutHooks, deliveryId: id }))
+  if (!can(c, 'webhooks.list')) return undefined
+  const delivery = await orUndefined(deliveries.get({ ...shownTo(c), deliveryId: id }))
   if (delivery) return deliveryPath(id)
   const webhook = await orUndefined(webhooks.get({ projectId, webhookId: id }))
   return webhook && `${BASE}/webhooks/${id}`
 }
 
-async function findNamed(service: MessagingService, key: Key, text: string) {
+async function findNamed(c: PageRequest, service: MessagingService, text: string) {
+  const projectId = projectIn(c)
   const messages = (which: string, filter: MessageFilter) =>
-    groupOf(service, key, `Messages ${which} “${text}”`, filter)
+    groupOf(c, service, `Messages ${which} “${text}”`, filter)
   const inSessions = await messages('of the session', { session: text })
   const ofUser = await messages('of the end user', { user: text })
   const correlated = await messages('with the correlation ID', { correlation: text })
-  const webhooks = isPermitted(key.permissions, 'webhooks.list')
-    ? (await service.webhooks.list({ projectId: key.projectId, limit: MAX_WEBHOOKS })).data
+  const webhooks = can(c, 'webhooks.list')
+    ? (await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })).data
     : []
   const { data, nextCursor } = inSessions.page
   const hasMore = nextCursor !== null
-  const agents = hasMore ? await agentsOfSession(service, key.projectId, text) : []
+  const agents = hasMore ? await agentsOfSession(service, projectId, text) : []
   const named = agents.map((agentId) => ({ agentId, sessionId: text }))
   const idEnd = idEndIn(text)
   return {
     ...NOTHING,
-    sessions: await sessionsOf(service, key, [...data.map(({ message }) => message), ...named]),
+    sessions: await sessionsOf(c, service, [...data.map(({ message }) => message), ...named]),
     webhooks: webhooks.filter(
       ({ id, url, description = '' }) =>
         [url, description].some((words) => has(words, text)) ||
@@ -158,29 +150,28 @@ async function findNamed(service: MessagingService, key: Key, text: string) {
 }
 
 async function groupOf(
+  c: PageRequest,
   { messages }: MessagingService,
-  { projectId, permissions, abort }: Key,
   title: string,
   filter: MessageFilter,
 ) {
-  const search = { ...searchOf(projectId, filter), limit: MAX_MESSAGES, abort }
-  const page = isPermitted(permissions, 'messages.search')
-    ? await messages.search(search)
+  const search = { ...searchOf(projectIn(c), filter), limit: MAX_MESSAGES }
+  const page = can(c, 'messages.search')
+    ? await messages.search({ ...search, abort: c.req.raw.signal })
     : NO_MESSAGES
   return { title, page, all: messagesPath(filter) }
 }
 
 /** Returns each session once, with the name of its agent. */
 async function sessionsOf(
-  service: MessagingService,
-  { projectId, permissions }: Key,
+  c: PageRequest,
+  { agents }: MessagingService,
   found: readonly Pick<Session, 'agentId' | 'sessionId'>[],
 ) {
-  const isListed = isPermitted(permissions, 'agents.list')
   const each = new Map(found.map((one) => [sessionPath(one.agentId, one.sessionId), one]))
   const sessions = [...each.values()].map(async ({ agentId, sessionId }) => {
-    const { name } = await service.agents.get({ projectId, agent: agentId })
-    return { agentId, sessionId, agentName: isListed ? name : agentId }
+    const agent = await agents.get({ projectId: projectIn(c), agent: agentId })
+    return { agentId, sessionId, agentName: withKnownName(c, agent, agentId).name }
   })
   return Promise.all(sessions)
 }
@@ -228,49 +219,46 @@ function resultsPage(
     <>
       <h1 class="long">{text === '' ? 'Search' : `Search for “${text}”`}</h1>
       {count === 0 && <NothingFound text={text} />}
-      {sessions.length > 0 && (
-        <section class="card" aria-labelledby="sessions">
-          <h2 id="sessions">Sessions</h2>
-          <ul class="plain">
-            {sessions.map(({ agentId, sessionId, agentName }) => (
-              <li class="long">
-                <SessionLink agent={agentId} sessionId={sessionId} />{' '}
-                <span class="muted small">of the agent {agentName}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {webhooks.length > 0 && (
-        <section class="card" aria-labelledby="webhooks">
-          <h2 id="webhooks">Webhooks</h2>
-          <ul class="plain">
-            {webhooks.map((webhook) => (
-              <li>
-                <WebhookName webhook={webhook} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {deliveries.length > 0 && (
-        <section class="card" aria-labelledby="deliveries">
-          <h2 id="deliveries">Deliveries</h2>
-          <ul class="plain">
-            {deliveries.map((id) => (
-              <li>
-                <DeliveryLink id={id} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Found
+        title="Sessions"
+        items={sessions.map(({ agentId, sessionId, agentName }) => (
+          <>
+            <SessionLink agent={agentId} sessionId={sessionId} />{' '}
+            <span class="muted small">of the agent {agentName}</span>
+          </>
+        ))}
+      />
+      <Found
+        title="Webhooks"
+        items={webhooks.map((webhook) => (
+          <WebhookName webhook={webhook} />
+        ))}
+      />
+      <Found
+        title="Deliveries"
+        items={deliveries.map((id) => (
+          <DeliveryLink id={id} />
+        ))}
+      />
       {groups.map((group, at) => (
         <GroupOfMessages group={group} id={`group-${at}`} names={names} />
       ))}
     </>,
   )
 }
+
+type FoundProps = { readonly title: string; readonly items: readonly Child[] }
+
+const Found = ({ title, items }: FoundProps) =>
+  items.length > 0 && (
+    <Card id={title.toLowerCase()} title={title}>
+      <ul class="plain">
+        {items.map((item) => (
+          <li class="long">{item}</li>
+        ))}
+      </ul>
+    </Card>
+  )
 
 const NothingFound = ({ text }: { readonly text: string }) => (
   <Empty title={text === '' ? 'Search this project' : 'Nothing found'}>

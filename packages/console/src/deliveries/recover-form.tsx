@@ -12,6 +12,7 @@ import {
   Post,
   Status,
   Time,
+  Card,
 } from '../parts/parts.js'
 import { messagesPath } from '../messages/message-table.js'
 import { Fields, PostForm } from '../parts/fields.js'
@@ -83,29 +84,22 @@ export function RecoverPreview({
 }: FormProps & { readonly matching: Count }) {
   const { count, isAll } = matching
   const { c, zone } = useView()
-  if (count === 0)
+  const matches = countText(matching, 'delivery matches', 'deliveries match')
+  const title =
+    count === 0 ? 'No delivery matches' : matches.charAt(0).toUpperCase() + matches.slice(1)
+  if (count === 0 || !can(c, 'recoveries.start'))
     return (
-      <section class="card" aria-labelledby="matches">
-        <h2 id="matches">No delivery matches</h2>
+      <Card id="matches" title={title}>
         <p class="muted">{describe(filter, zone)}</p>
-        {filter.status === 'exhausted' && (
+        {count === 0 && filter.status === 'exhausted' && (
           <p>The status failed also covers deliveries that have retries left.</p>
         )}
-      </section>
-    )
-  if (!can(c, 'recoveries.start'))
-    return (
-      <section class="card" aria-labelledby="matches">
-        <h2 id="matches">
-          {sentence(countText(matching, 'delivery matches', 'deliveries match'))}
-        </h2>
-        <p class="muted">{describe(filter, zone)}</p>
-      </section>
+      </Card>
     )
   return (
     <form method="post" action={PATH} class="card stack" aria-labelledby="matches">
       <h2 id="matches" class="big">
-        {sentence(countText(matching, 'delivery matches', 'deliveries match'))}
+        {title}
       </h2>
       <p class="muted">{describe(filter, zone)}</p>
       <ul class="consequences">
@@ -133,8 +127,6 @@ export function RecoverPreview({
     </form>
   )
 }
-
-const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 const receivers = ({ webhook }: Filter, webhooks: readonly Webhook[]) =>
   webhook === undefined

@@ -1,4 +1,4 @@
-import { MessagingError, type Message } from '@org/agent-messaging-core'
+import { MessagingError, type Message, type ServiceError } from '@org/agent-messaging-core'
 import {
   answerFields,
   answerOfForm,
@@ -414,29 +414,27 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
     done,
     () => afterAnswer(c, d),
     (error) => {
-      switch (error.kind) {
-        case 'invalid': {
-          const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
-          return questionPage(c, d, { refused: { texts, problem }, status: 400 })
-        }
-        case 'input_restricted':
-        case 'principal_invalid':
-          return questionPage(c, d, {
-            refused: { texts, problem: problemText(error) },
-            status: 400,
-          })
-        case 'input_closed':
-          return questionPage(c, d, { refused: { texts, problem: CLOSED }, status: 409 })
-        case 'unavailable':
-          return questionPage(c, d, {
-            refused: { texts, form, problem: problemText(error) },
-            status: 503,
-          })
-        default:
-          return false
-      }
+      const status = STATUSES[error.kind]
+      const refused = { texts, problem: refusalText(error), ...(status === 503 && { form }) }
+      return status !== undefined && questionPage(c, d, { refused, status })
     },
   )
+}
+
+/** The refusals of an answer that its page shows. */
+const STATUSES: { readonly [Kind in ServiceError['kind']]?: 400 | 409 | 503 } = {
+  invalid: 400,
+  input_restricted: 400,
+  principal_invalid: 400,
+  input_closed: 409,
+  unavailable: 503,
+}
+
+function refusalText(error: ServiceError) {
+  if (error.kind === 'input_closed') return CLOSED
+  return error.kind === 'invalid'
+    ? error.issues.map(({ message }) => `The answer ${message}`).join('; ')
+    : problemText(error)
 }
 
 /** Returns the path of the next question, so that a person can answer one after the other. */

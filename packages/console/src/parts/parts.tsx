@@ -120,13 +120,22 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
 )
 
 /** Shows a command for the shell. */
-export const Command = ({ text }: { readonly text: string }) => (
+const Command = ({ text }: { readonly text: string }) => (
   <div class="command">
     <pre tabindex={0}>
       <code>{text}</code>
     </pre>
     <CopyButton text={text} what="command" />
   </div>
+)
+
+type CurlProps = { readonly path: string; readonly body: object }
+
+/** Shows how to send a request to the API. */
+export const CurlCommand = ({ path, body }: CurlProps) => (
+  <Command
+    text={`curl ${new URL(useView().c.req.url).origin}/v1/${path} \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body)}'`}
+  />
 )
 
 /** On a phone, opens the part of the page that has this id and the class `fold`. */

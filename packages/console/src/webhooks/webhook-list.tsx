@@ -7,7 +7,7 @@ import { holdsDeliveries } from '../deliveries/delivery-table.js'
 import { can, projectIn } from '../parts/input.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
-import { Command, Status, Time, Card, Tabs } from '../parts/parts.js'
+import { Status, Time, Card, Tabs, CurlCommand } from '../parts/parts.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { NEW_WEBHOOK, type WebhookDraft, WebhookForm } from './webhook-form.js'
 import { healthOf, outcomeLabel, WebhookName } from '../parts/wording.js'
@@ -44,7 +44,6 @@ export async function webhooksPage(
   // A customer has no API key and no catcher.
   const isPortal = c.get('portal') !== undefined
   const hasCatcher = catcher !== undefined && !isPortal
-  const origin = isPortal ? undefined : new URL(c.req.url).origin
   const { now } = counted
   const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, now))
   return listPage(c, {
@@ -69,7 +68,7 @@ export async function webhooksPage(
       all.length > 0 ? (
         <p class="muted">No webhook matches.</p>
       ) : (
-        <NoWebhooks hasCatcher={hasCatcher} origin={origin} />
+        <NoWebhooks hasCatcher={hasCatcher} hasApi={!isPortal} />
       ),
     aside: can(c, 'webhooks.create') && (
       <Card id="create" title="Register a webhook">
@@ -123,14 +122,9 @@ function columnsFor(counted: Counted): Columns<ReadWebhook> {
   }
 }
 
-const NoWebhooks = ({
-  hasCatcher,
-  origin,
-}: {
-  readonly hasCatcher: boolean
-  /** For a request by an API key. */
-  readonly origin: string | undefined
-}) => (
+type NoWebhooksProps = { readonly hasCatcher: boolean; readonly hasApi: boolean }
+
+const NoWebhooks = ({ hasCatcher, hasApi }: NoWebhooksProps) => (
   <Empty title="No webhooks yet">
     <p>
       A webhook sends signed events to your URL, such as each answer of an agent. Failed deliveries
@@ -142,10 +136,8 @@ const NoWebhooks = ({
         shows each request.
       </p>
     ) : null}
-    {origin === undefined ? null : (
-      <Command
-        text={`curl ${origin}/v1/webhooks \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"url":"https://example.com/hooks","events":["*"]}'`}
-      />
+    {hasApi && (
+      <CurlCommand path="webhooks" body={{ url: 'https://example.com/hooks', events: ['*'] }} />
     )}
   </Empty>
 )
