@@ -1,12 +1,11 @@
 import type { AuditEntry, MessagingService } from '@org/agent-messaging-core'
-import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { ACTOR_KINDS, AUDIT_ACTIONS, changeTexts } from '@org/agent-messaging-core/host'
 import type { Child } from 'hono/jsx'
 import { z } from 'zod'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
-import { optional } from '../parts/filter.js'
+import { optional, optionalText } from '../parts/filter.js'
 import { idIn, pageOf, projectIn } from '../parts/input.js'
 import { need } from '../parts/layout.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
@@ -24,12 +23,7 @@ export const auditLogRoutes = (d: ConsoleDeps) =>
 const filterSchema = z.object({
   action: optional(z.enum(AUDIT_ACTIONS)),
   actor: optional(z.enum(ACTOR_KINDS)),
-  target: optional(
-    z
-      .string()
-      .trim()
-      .refine((text) => text !== '' && isStorableText(text)),
-  ),
+  target: optionalText,
 })
 /** The project whose log a page shows. Without a project, the page shows the log of all. */
 type LogOf = {
@@ -156,19 +150,11 @@ const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   host: 'the program that embeds the service',
 }
 
-const PAGES: Readonly<Record<string, string>> = {
-  'webhook.created': 'webhooks',
-  'webhook.updated': 'webhooks',
-  'webhook.paused': 'webhooks',
-  'webhook.resumed': 'webhooks',
-  'webhook.secret_rotated': 'webhooks',
-  'webhook.rotation_finished': 'webhooks',
-  'recovery.started': 'recoveries',
-  'recovery.cancelled': 'recoveries',
-  'recovery.continued': 'recoveries',
-  'delivery.cancelled': 'deliveries',
-  'delivery.redelivered': 'deliveries',
-}
+/** The pages of the changed things that have one. */
+const PAGES = { webhook: 'webhooks', recovery: 'recoveries', delivery: 'deliveries' }
 
-const linkTo = (action: string, id: string) =>
-  action in PAGES ? { href: `${BASE}/${PAGES[action]}/${id}` } : {}
+function linkTo(action: string, id: string) {
+  const [subject = '', change] = action.split('.')
+  const page = change === 'deleted' ? undefined : new Map(Object.entries(PAGES)).get(subject)
+  return page && { href: `${BASE}/${page}/${id}` }
+}

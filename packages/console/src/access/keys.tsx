@@ -9,7 +9,7 @@ import {
 import { errorIn, ROLE_NAMES, roleOf, ROLES, type Role } from '@org/agent-messaging-core/host'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
-import { type Field, PostForm } from '../parts/fields.js'
+import { type Field, PostForm, Hidden } from '../parts/fields.js'
 import { can, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { secretPage, showError, need } from '../parts/layout.js'
 import { Id, Status, Time } from '../parts/parts.js'
@@ -133,8 +133,7 @@ const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) 
       .
     </p>,
     <form method="post" action={`${BASE}/sign-in`} class="buttons">
-      <input type="hidden" name="key" value={key} />
-      <input type="hidden" name="add" value="yes" />
+      <Hidden values={{ key, add: 'yes' }} />
       <a class="button" href={of.path}>
         Done
       </a>

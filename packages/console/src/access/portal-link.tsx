@@ -1,11 +1,11 @@
-import { errorIn } from '@org/agent-messaging-core/host'
+import { Hidden, PostForm } from '../parts/fields.js'
 import type { PortalSession } from '@org/agent-messaging-core/storage'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { textIn } from '../parts/input.js'
 import { show } from '../parts/layout.js'
 import { customerOf, firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
-import { projectNameOf, signedIn, type SignedIn } from './session.js'
+import { projectNameOf, signedIn, type SignedIn, unlessOver } from './session.js'
 
 /** Opens the session of a link, and asks first if the browser has another session. */
 export const portalRoutes = (d: ConsoleDeps) =>
@@ -58,12 +58,6 @@ async function openSessions(c: PageRequest, d: ConsoleDeps) {
   return { portal, operator: await unlessOver(signedIn(c, d)) }
 }
 
-/** Undefined for a session that has ended. */
-const unlessOver = <T,>(found: Promise<T>): Promise<T | undefined> =>
-  found.catch((thrown): undefined => {
-    if (errorIn(thrown).kind === 'unavailable') throw thrown
-  })
-
 type Question = Omit<Followed, 'isAgreed'> & {
   readonly session: PortalSession
   readonly others: Sessions
@@ -76,7 +70,20 @@ async function askPage(c: PageRequest, d: ConsoleDeps, { code, to, session, othe
   return show(
     c,
     { title: 'Open the portal?' },
-    <form method="post" action={PORTAL} class="narrow card stack">
+    <PostForm
+      action={PORTAL}
+      class="narrow card stack"
+      button={
+        <>
+          Act for <bdi>{customer}</bdi>
+        </>
+      }
+      beside={
+        <a class="button" href={BASE}>
+          Cancel
+        </a>
+      }
+    >
       <h1>
         Open the portal of <bdi>{customer}</bdi>?
       </h1>
@@ -94,17 +101,8 @@ async function askPage(c: PageRequest, d: ConsoleDeps, { code, to, session, othe
           </li>
         )}
       </ul>
-      <input type="hidden" name="code" value={code} />
-      <input type="hidden" name="to" value={to} />
-      <p class="buttons">
-        <button class="primary">
-          Act for <bdi>{customer}</bdi>
-        </button>
-        <a class="button" href={BASE}>
-          Cancel
-        </a>
-      </p>
-    </form>,
+      <Hidden values={{ code, to }} />
+    </PostForm>,
   )
 }
 

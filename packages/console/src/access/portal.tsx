@@ -1,15 +1,14 @@
 import type { Actor, ApiKey } from '@org/agent-messaging-core'
-import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
-import type { PortalSession, Sealed } from '@org/agent-messaging-core/storage'
+import { orUndefined } from '@org/agent-messaging-core/host'
+import type { PortalSession } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { deleteCookie, getCookie } from 'hono/cookie'
 import { type ConsoleDeps, type Env, type PageRequest, BASE } from '../context.js'
-import { show, showError, showProblem } from '../parts/layout.js'
+import { show, showProblem } from '../parts/layout.js'
 import { isPortalPath, ReturnLink } from './portal-pages.js'
-import { projectNameOf } from './session.js'
+import { projectNameOf, unlessOver, readSealed, writeSealed } from './session.js'
 
-const COOKIE = 'agent_messaging_portal'
-const PURPOSE = 'console/portal'
+const COOKIE = { name: 'agent_messaging_portal', purpose: 'console/portal' }
 
 /** Returns `to` if it is the path of a page that the session opens. */
 export function firstPage({ permissions }: PortalSession, to = '') {
@@ -27,9 +26,8 @@ export const servePortal =
   async (c, next) => {
     const id = c.get('portalId')
     if (id === undefined) return next()
-    const session = await d.service.host.findOpenPortal({ portalId: id }).catch(errorIn)
-    if ('kind' in session) {
-      if (session.kind === 'unavailable') return showError(c, session)
+    const session = await unlessOver(d.service.host.findOpenPortal({ portalId: id }))
+    if (!session) {
       // htmx requested a part of a page, and must load the whole page.
       return c.req.header('hx-request') === undefined
         ? overPage(c)
@@ -103,22 +101,15 @@ export const overPage = (
 }
 
 /** Returns the id of the session in the cookie, if this service has sealed the cookie. */
-export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>) {
-  const sealed = Buffer.from(getCookie(c, COOKIE) ?? '', 'base64url').toString()
-  return crypto.unseal(sealed as Sealed, PURPOSE)
-}
+export const idIn = (c: Context, d: Pick<ConsoleDeps, 'crypto'>) => readSealed(c, d, COOKIE)
 
 export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSession) {
   c.set('portalId', id)
-  const sealed = d.crypto.seal(id, PURPOSE)
-  setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {
-    ...cookieOptions(c, d),
-    maxAge: Math.max(1, Math.floor((until - d.service.host.now()) / 1_000)),
-  })
+  writeSealed(c, d, COOKIE, { text: id, until, options: cookieOptions(c, d) })
 }
 
 export const forgetPortal = (c: Context, d: ConsoleDeps) => {
-  if (getCookie(c, COOKIE) !== undefined) deleteCookie(c, COOKIE, cookieOptions(c, d))
+  if (getCookie(c, COOKIE.name) !== undefined) deleteCookie(c, COOKIE.name, cookieOptions(c, d))
 }
 
 /** A browser sends the cookie of a frame in another site's page only with these attributes. */

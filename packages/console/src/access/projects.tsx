@@ -4,7 +4,7 @@ import { auditLogPage } from './audit-log.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.js'
-import { Fields, PostForm } from '../parts/fields.js'
+import { Fields, PostForm, Hidden } from '../parts/fields.js'
 import { show, showProblem } from '../parts/layout.js'
 import { Id, Card } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
@@ -96,7 +96,7 @@ async function projectPage(c: PageRequest, d: ConsoleDeps) {
         {await otherProjects(d, others)}
         <form method="post" action={`${BASE}/sign-in`} class="stack">
           <Fields fields={{ key: { ...KEY_FIELD, label: 'API key of another project' } }} />
-          <input type="hidden" name="add" value="yes" />
+          <Hidden values={{ add: 'yes' }} />
           <p class="buttons">
             <button>Open project</button>
           </p>

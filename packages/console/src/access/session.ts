@@ -1,13 +1,13 @@
 import { MessagingError, type ApiKey, type MessagingService } from '@org/agent-messaging-core'
-import { orUndefined } from '@org/agent-messaging-core/host'
+import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
+import type { CookieOptions } from 'hono/utils/cookie'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { type ConsoleDeps, BASE } from '../context.js'
 
-const NAME = 'agent_messaging_console'
-const PURPOSE = 'console/session'
+const COOKIE = { name: 'agent_messaging_console', purpose: 'console/session' }
 /** The longest session after a sign-in. */
 const SESSION_MS = 12 * 3_600_000
 /** A cookie has room for this many. */
@@ -88,7 +88,7 @@ export async function endSession(c: Context, d: Parts) {
 
 /** Deletes the cookie of this browser only. */
 export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>) => {
-  deleteCookie(c, NAME, cookieOptions(c, publicUrl()))
+  deleteCookie(c, COOKIE.name, cookieOptions(c, publicUrl()))
 }
 
 /** Who is signed in: a key of a project, the operator, or both. */
@@ -117,19 +117,43 @@ export const isOperatorKey = (
   text: string | undefined,
 ) => !!operatorKey && text !== undefined && crypto.equal(text, operatorKey)
 
-function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>) {
-  const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
-  const text = crypto.unseal(sealed as Sealed, PURPOSE)
+/** A cookie that only this service can read and make. */
+type SealedCookie = { readonly name: string; readonly purpose: string }
+
+/** Returns the text of a cookie, if this service has sealed the cookie. */
+export function readSealed(c: Context, { crypto }: Pick<Parts, 'crypto'>, cookie: SealedCookie) {
+  const sealed = Buffer.from(getCookie(c, cookie.name) ?? '', 'base64url').toString()
+  return crypto.unseal(sealed as Sealed, cookie.purpose)
+}
+
+type Sealing = { readonly text: string; readonly until: number; readonly options: CookieOptions }
+
+export function writeSealed(
+  c: Context,
+  { service, crypto }: Parts,
+  { name, purpose }: SealedCookie,
+  { text, until, options }: Sealing,
+) {
+  const value = Buffer.from(crypto.seal(text, purpose)).toString('base64url')
+  const maxAge = Math.max(1, Math.floor((until - service.host.now()) / 1_000))
+  setCookie(c, name, value, { ...options, maxAge })
+}
+
+function sessionIn(c: Context, d: Pick<Parts, 'crypto'>) {
+  const text = readSealed(c, d, COOKIE)
   return text === undefined ? undefined : contents.safeParse(JSON.parse(text)).data
 }
 
-function write(c: Context, { service, crypto, publicUrl }: Parts, session: Session) {
-  const sealed = crypto.seal(JSON.stringify(session), PURPOSE)
-  setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
-    ...cookieOptions(c, publicUrl()),
-    maxAge: Math.max(1, Math.floor((session.until - service.host.now()) / 1_000)),
-  })
+function write(c: Context, d: Parts, session: Session) {
+  const options = cookieOptions(c, d.publicUrl())
+  writeSealed(c, d, COOKIE, { text: JSON.stringify(session), until: session.until, options })
 }
 
 const cookieOptions = (c: Context, publicUrl = c.req.url) =>
   ({ path: BASE, httpOnly: true, sameSite: 'Lax', secure: publicUrl.startsWith('https:') }) as const
+
+/** Undefined for a session that has ended. */
+export const unlessOver = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((thrown): undefined => {
+    if (errorIn(thrown).kind === 'unavailable') throw thrown
+  })

@@ -3,7 +3,7 @@ import { errorIn, orUndefined } from '@org/agent-messaging-core/host'
 import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { textIn } from '../parts/input.js'
-import { show, showError, showProblem } from '../parts/layout.js'
+import { show, showProblem } from '../parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes, type PageRequest, BASE } from '../context.js'
 import { forgetPortal, leavePortal, overPage } from './portal.js'
 import { Problem } from '../parts/parts.js'
@@ -17,6 +17,7 @@ import {
   isOperatorKey,
   projectNameOf,
   signedIn,
+  unlessOver,
 } from './session.js'
 
 const THEMES = ['auto', 'light', 'dark']
@@ -98,8 +99,8 @@ export const requireSession =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
     if (c.get('portal')) return next()
-    const found = await signedIn(c, d).catch(errorIn)
-    if (!('kind' in found)) {
+    const found = await unlessOver(signedIn(c, d))
+    if (found) {
       const { apiKey, isOperator } = found
       c.set('isOperator', isOperator)
       if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
@@ -108,7 +109,6 @@ export const requireSession =
       c.set('projectName', await projectNameOf(d, apiKey.projectId))
       return next()
     }
-    if (found.kind === 'unavailable') return showError(c, found)
     forgetSession(c, d)
     const isForm = c.req.method !== 'GET'
     const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : addressOf(c))}`

@@ -15,7 +15,7 @@ import {
   Card,
 } from '../parts/parts.js'
 import { messagesPath } from '../messages/message-table.js'
-import { Fields, PostForm } from '../parts/fields.js'
+import { Fields, PostForm, Hidden } from '../parts/fields.js'
 import { can } from '../parts/input.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
@@ -110,11 +110,7 @@ export function RecoverPreview({
           events that it already knows.
         </li>
       </ul>
-      {Object.entries({ ...fieldsOf(filter), ...(isAll && { total: String(count) }) }).map(
-        ([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ),
-      )}
+      <Hidden values={{ ...fieldsOf(filter), total: isAll ? String(count) : undefined }} />
       <p class="buttons">
         <button class="primary">
           {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}

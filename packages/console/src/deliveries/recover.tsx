@@ -1,11 +1,10 @@
-import type { Recovery } from '@org/agent-messaging-core'
+import { MessagingError, type Recovery } from '@org/agent-messaging-core'
 import { orUndefined } from '@org/agent-messaging-core/host'
-import type { MiddlewareHandler } from 'hono'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, can, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
-import { goTo, show, showError, showProblem, need } from '../parts/layout.js'
-import { type ConsoleDeps, type Env, newRoutes, type PageRequest, BASE } from '../context.js'
+import { goTo, show, showProblem, need } from '../parts/layout.js'
+import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import {
   RecoverForm,
   Recoveries,
@@ -27,9 +26,10 @@ export const recoverRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const maySee = need('recoveries.list')
   const mayStart = need('recoveries.start')
-  const notHidden: MiddlewareHandler<Env> = async (c, next) => {
-    const found = await service.recoveries.get(recoveryRef(c))
-    return isHidden(c, found) ? showError(c, { kind: 'recovery_not_found' }) : next()
+  const shownRecovery = async (c: PageRequest) => {
+    const recovery = await service.recoveries.get(recoveryRef(c))
+    if (isHidden(c, recovery)) throw new MessagingError({ kind: 'recovery_not_found' })
+    return recovery
   }
   return newRoutes()
     .get('/recover', maySee, (c) => recoverPage(c, d))
@@ -54,12 +54,12 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 
     .post('/recover/events', mayStart, (c) => sendEvents(c, d))
 
-    .get('/recoveries/:id', maySee, notHidden, async (c) => {
+    .get('/recoveries/:id', maySee, async (c) => {
       const total = Number(c.req.query('total'))
       const { projectId, recoveryId } = recoveryRef(c)
       const origin = d.publicUrl() ?? new URL(c.req.url).origin
       const address = `${origin}${BASE}/recoveries/${recoveryId}`
-      const recovery = await service.recoveries.get({ projectId, recoveryId })
+      const recovery = await shownRecovery(c)
       const [webhookId = ''] = webhooksIn(recovery.filter)
       const webhook =
         webhookId && (await orUndefined(service.webhooks.get({ projectId, webhookId })))
@@ -75,13 +75,15 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .post('/recoveries/:id/cancel', mayStart, notHidden, async (c) => {
+    .post('/recoveries/:id/cancel', mayStart, async (c) => {
+      await shownRecovery(c)
       const ref = recoveryRef(c)
       await service.recoveries.cancel(byActor(c, ref))
       return goTo(c, `/recoveries/${ref.recoveryId}?notice=cancelled`)
     })
 
-    .post('/recoveries/:id/continue', mayStart, notHidden, async (c) => {
+    .post('/recoveries/:id/continue', mayStart, async (c) => {
+      await shownRecovery(c)
       const ref = recoveryRef(c)
       await service.recoveries.continue(byActor(c, ref))
       return goTo(c, `/recoveries/${ref.recoveryId}`)

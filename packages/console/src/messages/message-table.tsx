@@ -1,6 +1,6 @@
 import { BASE } from '../context.js'
 import type { FoundMessage, Message } from '@org/agent-messaging-core'
-import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import { isUuid } from '@org/agent-messaging-core/runtime'
 import {
   isAgentName,
   MESSAGE_STATES,
@@ -12,7 +12,7 @@ import { Id, Post, Status } from '../parts/parts.js'
 import type { Columns } from '../parts/table.js'
 import { ErrorText, messageLabel, shortened } from '../parts/wording.js'
 import { z } from 'zod'
-import { fieldsOf, instantOf, optional } from '../parts/filter.js'
+import { fieldsOf, optional, timeRange, optionalText } from '../parts/filter.js'
 import type { Form } from '../parts/input.js'
 
 /** UTF-16 units. The page of the message has the whole text. */
@@ -83,13 +83,6 @@ function Outcome({ state }: Pick<Message, 'state'>) {
   return <ErrorText {...state.error} />
 }
 
-const text = optional(
-  z
-    .string()
-    .trim()
-    .refine((value) => value !== '' && isStorableText(value)),
-)
-
 const schemaIn = (zone: string) =>
   z.object({
     state: optional(z.enum(MESSAGE_STATES)),
@@ -100,12 +93,11 @@ const schemaIn = (zone: string) =>
         .refine((value) => isAgentName(value) || isUuid(value)),
     ),
     id: optional(z.string().refine(isUuid).toLowerCase()),
-    session: text,
-    user: text,
-    correlation: text,
-    text,
-    from: optional(instantOf(zone)),
-    to: optional(instantOf(zone)),
+    session: optionalText,
+    user: optionalText,
+    correlation: optionalText,
+    text: optionalText,
+    ...timeRange(zone),
   })
 
 /** The messages that an address or a form selects. */

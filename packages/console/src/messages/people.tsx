@@ -4,7 +4,7 @@ import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { AgentLink, agentNames, type AgentNames } from '../agents.js'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
-import { Check } from '../parts/fields.js'
+import { Check, Hidden } from '../parts/fields.js'
 import { byActor, can, projectIn, textIn } from '../parts/input.js'
 import { show, showProblem, need } from '../parts/layout.js'
 import { countText, formatCount, Problem } from '../parts/parts.js'
@@ -211,7 +211,6 @@ const goOn = (c: PageRequest, id: string, { messages, cursor, force }: Part) =>
         {formatCount(messages)} messages were erased in this part. Continue, until all of the
         project’s deliveries were looked at.
       </p>
-      <input type="hidden" name="cursor" value={cursor} />
-      {force && <input type="hidden" name="force" value="yes" />}
+      <Hidden values={{ cursor, force: force ? 'yes' : undefined }} />
     </>,
   )

@@ -14,7 +14,7 @@ import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.
 import { agentField, agentNames, type AgentNames, withKnownName } from '../agents.js'
 import { SessionLink, sessionPath, Turn } from './conversation.js'
 import { byActor, can, type Form, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { FilterForm, PostForm } from '../parts/fields.js'
+import { FilterForm, PostForm, Hidden } from '../parts/fields.js'
 import { show, showDone, showError, need } from '../parts/layout.js'
 import { messageFilterIn, messagePath, Person } from './message-table.js'
 import { countText, Facts, formatDuration, FullTime, Problem, Tabs } from '../parts/parts.js'
@@ -273,9 +273,12 @@ const unreadPage = (c: PageRequest, form: Form, problem: string | undefined) =>
   show(
     c,
     { title: 'Question', section: 'Questions', status: 503 },
-    <form method="post" class="narrow card stack">
-      <h1>What you wrote</h1>
-      <Problem text={problem} />
+    <PostForm
+      class="narrow card stack"
+      intro={<h1>What you wrote</h1>}
+      problem={problem}
+      button="Send the answer again"
+    >
       {Object.entries(form).flatMap(([name, texts]) =>
         [texts].flat().map((text) => (
           <>
@@ -288,10 +291,7 @@ const unreadPage = (c: PageRequest, form: Form, problem: string | undefined) =>
           </>
         )),
       )}
-      <p class="buttons">
-        <button class="primary">Send the answer again</button>
-      </p>
-    </form>,
+    </PostForm>,
   )
 
 /** Reads the question with the newest messages of its session. */
@@ -352,7 +352,7 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
       </a>
     }
   >
-    <input type="hidden" name="inputId" value={input.id} />
+    <Hidden values={{ inputId: input.id }} />
   </PostForm>
 )
 
@@ -470,7 +470,7 @@ async function withdrawPage(c: PageRequest, d: ConsoleDeps) {
           again.
         </li>
       </ul>
-      <input type="hidden" name="inputId" value={input.id} />
+      <Hidden values={{ inputId: input.id }} />
     </>,
   )
 }

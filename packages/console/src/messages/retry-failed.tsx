@@ -1,8 +1,8 @@
 import { retrySettings } from '@org/agent-messaging-core/host'
 import { z } from 'zod'
 import { type ConsoleDeps, newRoutes, BASE } from '../context.js'
-import { Fields, TIME_RANGE } from '../parts/fields.js'
-import { fieldsOf, instantOf, optional } from '../parts/filter.js'
+import { PostForm, TIME_RANGE } from '../parts/fields.js'
+import { fieldsOf, optional, timeRange } from '../parts/filter.js'
 import { agentRef, byActor, can, type Form } from '../parts/input.js'
 import { goTo, show, showProblem, need } from '../parts/layout.js'
 import { countText } from '../parts/parts.js'
@@ -16,8 +16,7 @@ const filterIn = (fields: Form, zone: string) =>
   z
     .object({
       error: optional(z.enum(ERRORS)),
-      from: optional(instantOf(zone)),
-      to: optional(instantOf(zone)),
+      ...timeRange(zone),
     })
     .parse(fields)
 type RetryFilter = Partial<ReturnType<typeof filterIn>>
@@ -39,18 +38,23 @@ export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
       return show(
         c,
         { title: 'Retry failed messages', section: 'Conversations' },
-        <form method="post" class="narrow card stack">
-          <h1>Retry failed messages</h1>
-          <p>
-            <a href={messagesPath({ agent: agent.id, state: 'failed' })}>
-              {countText(failed, 'message', 'messages')}
-            </a>{' '}
-            of the agent <strong>{agent.name}</strong> {count === 1 ? 'is' : 'are'} failed now.
-          </p>
-          <Fields
-            fields={{ error: { label: 'Error', any: 'any', choices: ERRORS }, ...TIME_RANGE }}
-            values={filterIn(c.req.query(), zoneOf(c))}
-          />
+        <PostForm
+          class="narrow card stack"
+          intro={
+            <>
+              <h1>Retry failed messages</h1>
+              <p>
+                <a href={messagesPath({ agent: agent.id, state: 'failed' })}>
+                  {countText(failed, 'message', 'messages')}
+                </a>{' '}
+                of the agent <strong>{agent.name}</strong> {count === 1 ? 'is' : 'are'} failed now.
+              </p>
+            </>
+          }
+          fields={{ error: { label: 'Error', any: 'any', choices: ERRORS }, ...TIME_RANGE }}
+          values={filterIn(c.req.query(), zoneOf(c))}
+          button="Retry all of these"
+        >
           <ul class="consequences">
             <li>Each message runs again, the oldest first, at the end of its session.</li>
             <li>
@@ -61,10 +65,7 @@ export const retryFailedRoutes = ({ service }: ConsoleDeps) => {
               <strong>The agent</strong> gets these messages a second time.
             </li>
           </ul>
-          <p class="buttons">
-            <button class="primary">Retry all of these</button>
-          </p>
-        </form>,
+        </PostForm>,
       )
     })
 

@@ -117,6 +117,19 @@ function FieldOf({ name, field, value }: FieldProps) {
   )
 }
 
+/** The values of a form that nobody changes. One that is undefined is left out. */
+export const Hidden = ({
+  values,
+}: {
+  readonly values: Readonly<Record<string, string | undefined>>
+}) => (
+  <>
+    {Object.entries(values).map(
+      ([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />,
+    )}
+  </>
+)
+
 export const Check = ({ children, ...attributes }: JSX.IntrinsicElements['input']) => (
   <label class="check">
     <input type="checkbox" {...attributes} />
@@ -155,12 +168,13 @@ export function FilterForm({ path, ...fields }: FieldsProps & { readonly path: s
   )
 }
 
-type FormProps = FieldsProps & {
-  readonly action: string
+type FormProps = Partial<FieldsProps> & {
+  /** Default: the address of the page. */
+  readonly action?: string
   /** Shown before the fields. */
   readonly intro?: Child
   readonly problem?: string | undefined
-  readonly button: string
+  readonly button: Child
   readonly class?: string
   /** The server checks the form, and shows all problems at once. */
   readonly novalidate?: boolean
@@ -180,12 +194,13 @@ export const PostForm = ({
   novalidate,
   children,
   beside,
-  ...fields
+  fields = {},
+  values,
 }: FormProps) => (
   <form method="post" action={action} class={look} novalidate={novalidate}>
     {intro}
     <Problem text={problem} />
-    <Fields {...fields} />
+    <Fields fields={fields} values={values} />
     {children}
     <p class="buttons">
       <button class="primary">{button}</button>

@@ -1,6 +1,6 @@
 import { BASE } from '../context.js'
 import type { Webhook } from '@org/agent-messaging-core'
-import { given, isUuid } from '@org/agent-messaging-core/runtime'
+import { given, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { eventNameRule, LOGGED_EVENTS, recoverySettings } from '@org/agent-messaging-core/host'
 import { toIso, type DeliveryFilter } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ const FIRST_YEAR = 1970
 const LAST_YEAR = 9998
 
 /** The value of a `datetime-local` field in the viewer's zone, or a whole instant. */
-export const instantOf = (zone: string) =>
+const instantOf = (zone: string) =>
   z.iso
     .datetime({ local: true })
     .or(z.iso.datetime({ local: true, precision: -1 }))
@@ -29,6 +29,19 @@ export const instantOf = (zone: string) =>
       return year >= FIRST_YEAR && year <= LAST_YEAR
     })
     .transform((at) => (at.endsWith('Z') ? Date.parse(at) : instantIn(zone, at)))
+
+/** A time range of an address or a form. */
+export const timeRange = (zone: string) => ({
+  from: optional(instantOf(zone)),
+  to: optional(instantOf(zone)),
+})
+
+export const optionalText = optional(
+  z
+    .string()
+    .trim()
+    .refine((text) => text !== '' && isStorableText(text)),
+)
 
 const filterSchema = (zone: string) =>
   z.object({
@@ -39,8 +52,7 @@ const filterSchema = (zone: string) =>
     answer: optional(z.enum(ANSWERS)),
     /** Only pending deliveries of webhooks that keep theirs. No other field applies. */
     held: optional(z.literal('yes')),
-    from: optional(instantOf(zone)),
-    to: optional(instantOf(zone)),
+    ...timeRange(zone),
   })
 
 /** The deliveries that an address or a form selects. */

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from '../context.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
-import { instantOf, optional } from '../parts/filter.js'
+import { optional, timeRange } from '../parts/filter.js'
 import { pageOf, shownTo } from '../parts/input.js'
 import { JsonView } from '../parts/json-view.js'
 import { show, showProblem, need } from '../parts/layout.js'
@@ -30,8 +30,7 @@ const filterSchema = (zone: string) =>
   z.object({
     type: optional(z.string().refine((type) => subscriptionRule(type) === undefined)),
     published: optional(z.literal('yes')),
-    from: optional(instantOf(zone)),
-    to: optional(instantOf(zone)),
+    ...timeRange(zone),
     cursor: optional(z.string().regex(/^[ps]\d{1,15}$/)),
   })
 

@@ -23,21 +23,7 @@ import {
 } from '../parts/fields.js'
 
 /** The texts of a filter in the form. Empty texts mean no filter. */
-type FilterTexts = {
-  /** Name or id. */
-  readonly filterAgent: string
-  readonly filterSessions: string
-  /** One condition per line. */
-  readonly filterMetadata: string
-  readonly filterData: string
-}
-
-export const NO_FILTER: FilterTexts = {
-  filterAgent: '',
-  filterSessions: '',
-  filterMetadata: '',
-  filterData: '',
-}
+type FilterTexts = Readonly<Record<keyof typeof FILTER_FIELDS, string>>
 
 type Typed = FilterTexts & {
   /** True if the form has the fields of a filter. */
@@ -52,14 +38,6 @@ export type WebhookDraft = Typed & {
   readonly problem?: string
   /** The webhook has custom headers, which a URL on another origin does not keep. */
   readonly hasHeaders?: boolean
-}
-
-export const NEW_WEBHOOK: WebhookDraft = {
-  url: '',
-  events: ['*'],
-  texts: {},
-  hasFilter: true,
-  ...NO_FILTER,
 }
 
 export const fieldsIn = (form: Form) => ({
@@ -94,114 +72,6 @@ const OTHER_EVENTS = {
   spellcheck: false,
   placeholder: 'order.paid\norder.*',
 } as const
-/** The settings that have no place of their own in the form. */
-const OTHERS = Object.fromEntries(
-  Object.entries(fieldsOfSettings(others)).filter(([name]) => !(name in SENDING)),
-)
-
-type FormProps = {
-  readonly action: string
-  readonly draft: WebhookDraft
-  readonly button: string
-  /** Shown beside the button. */
-  readonly children?: Child
-}
-
-export function WebhookForm({ action, draft, button, children }: FormProps) {
-  const { problem, url, events, texts, hasHeaders } = draft
-  const { c } = useView()
-  const expert = Object.entries({ ...texts, ...filterTextsIn(draft) }).filter(
-    ([name]) => !(name in DESCRIPTION),
-  )
-  return (
-    <PostForm
-      action={action}
-      problem={problem}
-      fields={{
-        url: URL_FIELD,
-        ...DESCRIPTION,
-        events: { label: 'Events', set: eventChoices(c) },
-        otherEvents: !c.get('portal') && OTHER_EVENTS,
-      }}
-      values={{
-        ...texts,
-        url,
-        events: tickedEvents(c, events),
-        otherEvents: otherEvents(c, events),
-      }}
-      button={button}
-      beside={children}
-    >
-      <p>
-        <a href={`${BASE}/webhooks/events`}>What each event sends</a>
-      </p>
-      <details open={expert.some(([, text]) => text !== '')}>
-        <summary>Order, filter, limits and retries</summary>
-        <div class="stack">
-          <Fields
-            fields={{ ...OTHERS, ...FILTER_FIELDS, ...SENDING }}
-            values={Object.fromEntries(expert)}
-          />
-        </div>
-      </details>
-      {hasHeaders === true && (
-        <Check name="dropHeaders" value="yes" required>
-          Remove the custom headers (use the API to set new ones)
-        </Check>
-      )}
-    </PostForm>
-  )
-}
-
-/** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
-export const filterTexts = (
-  { sessionIdPrefix = '', metadata = [], data = [] }: WebhookFilter = {},
-  agent: string,
-): FilterTexts => ({
-  filterAgent: agent,
-  filterSessions: sessionIdPrefix,
-  filterMetadata: metadata.map(lineOf).join('\n'),
-  filterData: data.map(lineOf).join('\n'),
-})
-
-/** Returns the filter, or null if all texts are empty. The service checks its parts. */
-export function filterOf(
-  { filterSessions, filterMetadata, filterData }: FilterTexts,
-  agentId: string | undefined,
-): WebhookFilter | null {
-  const [metadata, data] = [conditionsIn(filterMetadata), conditionsIn(filterData)]
-  const filter = {
-    ...(agentId !== undefined && { agentId }),
-    ...(filterSessions !== '' && { sessionIdPrefix: filterSessions }),
-    ...(metadata.length > 0 && { metadata }),
-    ...(data.length > 0 && { data }),
-  }
-  return Object.keys(filter).length === 0 ? null : filter
-}
-
-/**
- * Returns the filter of the form with the id of its agent. A form without the fields of a filter
- * changes no filter. The service refuses an unknown agent.
- */
-export async function readFilter(
-  { agents }: MessagingService,
-  projectId: string,
-  { hasFilter, ...texts }: FilterTexts & { readonly hasFilter: boolean },
-): Promise<{ readonly filter?: WebhookFilter | null }> {
-  if (!hasFilter) return {}
-  const { filterAgent } = texts
-  if (filterAgent === '') return { filter: filterOf(texts, undefined) }
-  const agent = await orUndefined(agents.get({ projectId, agent: agentIn(filterAgent) }))
-  return { filter: filterOf(texts, agent?.id ?? filterAgent) }
-}
-
-const filterTextsIn = ({
-  filterAgent,
-  filterSessions,
-  filterMetadata,
-  filterData,
-}: FilterTexts) => ({ filterAgent, filterSessions, filterMetadata, filterData })
-
 /** The fields that limit a webhook to some of its events. */
 const FILTER_FIELDS = {
   filterAgent: {
@@ -234,4 +104,109 @@ const FILTER_FIELDS = {
     placeholder:
       'error.code = "RUNTIME_TIMEOUT"\norder.number starts with DE-\namount from 100 to 500',
   },
+}
+
+/** The settings that have no place of their own in the form. */
+const OTHERS = Object.entries(fieldsOfSettings(others)).filter(([name]) => !(name in SENDING))
+const EXPERT = { ...Object.fromEntries(OTHERS), ...FILTER_FIELDS, ...SENDING }
+
+type FormProps = {
+  readonly action: string
+  readonly draft: WebhookDraft
+  readonly button: string
+  /** Shown beside the button. */
+  readonly children?: Child
+}
+
+export function WebhookForm({ action, draft, button, children }: FormProps) {
+  const { problem, url, events, texts, hasHeaders, hasFilter: _, ...filter } = draft
+  const { c } = useView()
+  const expert: Texts = { ...texts, ...filter }
+  return (
+    <PostForm
+      action={action}
+      problem={problem}
+      fields={{
+        url: URL_FIELD,
+        ...DESCRIPTION,
+        events: { label: 'Events', set: eventChoices(c) },
+        otherEvents: !c.get('portal') && OTHER_EVENTS,
+      }}
+      values={{
+        ...texts,
+        url,
+        events: tickedEvents(c, events),
+        otherEvents: otherEvents(c, events),
+      }}
+      button={button}
+      beside={children}
+    >
+      <p>
+        <a href={`${BASE}/webhooks/events`}>What each event sends</a>
+      </p>
+      <details open={Object.keys(EXPERT).some((name) => (expert[name] ?? '') !== '')}>
+        <summary>Order, filter, limits and retries</summary>
+        <div class="stack">
+          <Fields fields={EXPERT} values={expert} />
+        </div>
+      </details>
+      {hasHeaders === true && (
+        <Check name="dropHeaders" value="yes" required>
+          Remove the custom headers (use the API to set new ones)
+        </Check>
+      )}
+    </PostForm>
+  )
+}
+
+/** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
+export const filterTexts = (
+  { sessionIdPrefix = '', metadata = [], data = [] }: WebhookFilter = {},
+  agent: string,
+): FilterTexts => ({
+  filterAgent: agent,
+  filterSessions: sessionIdPrefix,
+  filterMetadata: metadata.map(lineOf).join('\n'),
+  filterData: data.map(lineOf).join('\n'),
+})
+
+export const NO_FILTER = filterTexts(undefined, '')
+
+export const NEW_WEBHOOK: WebhookDraft = {
+  url: '',
+  events: ['*'],
+  texts: {},
+  hasFilter: true,
+  ...NO_FILTER,
+}
+
+/** Returns the filter, or null if all texts are empty. The service checks its parts. */
+export function filterOf(
+  { filterSessions, filterMetadata, filterData }: FilterTexts,
+  agentId: string | undefined,
+): WebhookFilter | null {
+  const [metadata, data] = [conditionsIn(filterMetadata), conditionsIn(filterData)]
+  const filter = {
+    ...(agentId !== undefined && { agentId }),
+    ...(filterSessions !== '' && { sessionIdPrefix: filterSessions }),
+    ...(metadata.length > 0 && { metadata }),
+    ...(data.length > 0 && { data }),
+  }
+  return Object.keys(filter).length === 0 ? null : filter
+}
+
+/**
+ * Returns the filter of the form with the id of its agent. A form without the fields of a filter
+ * changes no filter. The service refuses an unknown agent.
+ */
+export async function readFilter(
+  { agents }: MessagingService,
+  projectId: string,
+  { hasFilter, ...texts }: FilterTexts & { readonly hasFilter: boolean },
+): Promise<{ readonly filter?: WebhookFilter | null }> {
+  if (!hasFilter) return {}
+  const { filterAgent } = texts
+  if (filterAgent === '') return { filter: filterOf(texts, undefined) }
+  const agent = await orUndefined(agents.get({ projectId, agent: agentIn(filterAgent) }))
+  return { filter: filterOf(texts, agent?.id ?? filterAgent) }
 }
