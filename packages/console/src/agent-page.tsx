@@ -1,4 +1,4 @@
-import type { Agent, FoundMessage, ProjectStats } from '@org/agent-messaging-core'
+import type { Agent, FoundMessage } from '@org/agent-messaging-core'
 import { agentSettings, errorIn } from '@org/agent-messaging-core/host'
 import { AgentActions, AgentState } from './agents.js'
 import { type ConsoleDeps, newRoutes, type PageRequest, BASE } from './context.js'
@@ -51,14 +51,9 @@ const SETTINGS = {
   maxQueued: agentSettings.maxQueued,
 }
 
-/** The numbers and the failed messages of an agent. */
-type Work = {
-  readonly counted: Awaited<ReturnType<typeof readCountsOfAgent>>
-  /** By day, since yesterday. */
-  readonly people: ProjectStats
-  readonly failed: readonly FoundMessage[]
-}
+type Work = Awaited<ReturnType<typeof readWork>>
 
+/** Reads the numbers and the failed messages of an agent, and its people by day, since yesterday. */
 async function readWork(service: ConsoleDeps['service'], agent: Agent, range: Range) {
   const { projectId, id } = agent
   const counted = await readCountsOfAgent(service, agent, range)
@@ -66,7 +61,7 @@ async function readWork(service: ConsoleDeps['service'], agent: Agent, range: Ra
   const people = await service.stats({ projectId, step: '1d', by: 'agent', id, from })
   const search = { projectId, agent: id, state: 'failed', limit: MAX_FAILED } as const
   const failed = (await service.messages.search(search)).data
-  return { counted, people, failed } satisfies Work
+  return { counted, people, failed }
 }
 
 type Refused = { readonly draft: Texts; readonly problem: string }

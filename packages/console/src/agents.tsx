@@ -57,7 +57,7 @@ async function statsOf({ stats }: ConsoleDeps['service'], agents: readonly Agent
   const found = new Map<string, ProjectStats>()
   for (const { projectId, id } of agents)
     found.set(id, await stats({ projectId, step: '1h', by: 'agent', id }))
-  return found satisfies StatsOfAgents
+  return found
 }
 
 /** `stats` is absent if the key of the visit cannot read messages. */

@@ -4,7 +4,7 @@ import { Sparkline, sumOf } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
 import type { Numbers } from './parts/numbers.js'
 import { Status, Card } from './parts/parts.js'
-import { TableSection } from './parts/table.js'
+import { TableSection, type Column } from './parts/table.js'
 import { useView } from './parts/zone.js'
 import { healthOf, WebhookName } from './parts/wording.js'
 
@@ -68,6 +68,14 @@ export function Webhooks({ webhooks, numbers, since }: WebhooksProps) {
   const { now } = useView()
   if (webhooks.length === 0) return null
   const isBad = (webhook: Webhook) => healthOf(webhook, now).tone === 'bad'
+  const counted = (answer: '2xx' | 'failed', tone: 'good' | 'bad'): Column<Webhook> => ({
+    class: 'number',
+    cell: ({ id: webhook }) => (
+      <a href={deliveriesPath({ webhook, answer, from: since })}>
+        {sumOf(numbers.ofWebhook(webhook)[tone])}
+      </a>
+    ),
+  })
   return (
     <TableSection
       id="webhooks"
@@ -80,22 +88,8 @@ export function Webhooks({ webhooks, numbers, since }: WebhooksProps) {
           return <Status tone={tone} text={text} />
         },
         Attempts: ({ id }) => <Sparkline {...numbers.ofWebhook(id)} />,
-        Accepted: {
-          class: 'number',
-          cell: ({ id: webhook }) => (
-            <a href={deliveriesPath({ webhook, answer: '2xx', from: since })}>
-              {sumOf(numbers.ofWebhook(webhook).good)}
-            </a>
-          ),
-        },
-        Failed: {
-          class: 'number',
-          cell: ({ id: webhook }) => (
-            <a href={deliveriesPath({ webhook, answer: 'failed', from: since })}>
-              {sumOf(numbers.ofWebhook(webhook).bad)}
-            </a>
-          ),
-        },
+        Accepted: counted('2xx', 'good'),
+        Failed: counted('failed', 'bad'),
       }}
     />
   )

@@ -70,7 +70,7 @@ const NOTHING: Results = { sessions: [], webhooks: [], deliveries: [], groups: [
 async function find(c: PageRequest, service: MessagingService, text: string) {
   if (isUuid(text)) {
     const path = await pathOfId(c, service, text.toLowerCase())
-    if (path !== undefined) return { ...NOTHING, path } satisfies Results
+    if (path !== undefined) return { ...NOTHING, path }
   }
   const named = await findNamed(c, service, text)
   if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return named
@@ -82,7 +82,7 @@ async function find(c: PageRequest, service: MessagingService, text: string) {
     sessions: await sessionsOf(c, service, inNames),
     deliveries: await deliveriesOf(c, service, idEndIn(text)),
     groups: data.length > 0 || nextCursor !== null ? [part] : [],
-  } satisfies Results
+  }
 }
 
 /** Finds the end of an id among the newest deliveries. */
@@ -146,7 +146,7 @@ async function findNamed(c: PageRequest, service: MessagingService, text: string
     ),
     groups: [ofUser, correlated].filter(({ page }) => page.data.length > 0),
     ofSessions: hasMore ? inSessions : undefined,
-  } satisfies Results
+  }
 }
 
 async function groupOf(

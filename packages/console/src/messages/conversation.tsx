@@ -46,6 +46,22 @@ export const SessionLink = ({ agent, sessionId }: SessionProps) => (
 export const erasePath = (agent: string, sessionId: string) =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
+type HeadingProps = { readonly name: string; readonly erase: string | false }
+
+/** The heading of a session or a person. `erase`: the page that erases it. */
+export const NameHeading = ({ name, erase }: HeadingProps) => (
+  <div class="heading">
+    <h1 class="long" dir="auto">
+      {name}
+    </h1>
+    {erase && (
+      <a class="button quiet" href={erase}>
+        Erase
+      </a>
+    )}
+  </div>
+)
+
 /** Shows a conversation, newest message last, with a form for the next message. */
 export async function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft?: Draft) {
   const ref = agentRef(c)
@@ -70,16 +86,10 @@ export async function conversationPage(c: PageRequest, { service }: ConsoleDeps,
       <p class="crumbs">
         <a href={sessionsPath(agent.name)}>{agent.name}</a> / session
       </p>
-      <div class="heading">
-        <h1 class="long" dir="auto">
-          {sessionId}
-        </h1>
-        {can(c, 'sessions.erase') && (
-          <a class="button quiet" href={erasePath(agent.name, sessionId)}>
-            Erase
-          </a>
-        )}
-      </div>
+      <NameHeading
+        name={sessionId}
+        erase={can(c, 'sessions.erase') && erasePath(agent.name, sessionId)}
+      />
       <Next cursor={messages.nextCursor} label="Earlier" />
       <div class="beside">
         <div class="talk">

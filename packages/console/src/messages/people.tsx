@@ -9,7 +9,7 @@ import { byActor, can, projectIn, textIn } from '../parts/input.js'
 import { show, showProblem, need } from '../parts/layout.js'
 import { countText, formatCount, Problem } from '../parts/parts.js'
 import { type Columns, Live, TableSection } from '../parts/table.js'
-import { SessionLink } from './conversation.js'
+import { SessionLink, NameHeading } from './conversation.js'
 import { messageColumns, messagesPath, PEOPLE, personPath } from './message-table.js'
 import { questionColumns } from './question-pages.js'
 
@@ -43,16 +43,7 @@ async function personPage(c: PageRequest, { service }: ConsoleDeps) {
     c,
     { title: id, section: 'Conversations', crumb: 'person' },
     <>
-      <div class="heading">
-        <h1 class="long" dir="auto">
-          {id}
-        </h1>
-        {can(c, 'principals.erase') && (
-          <a class="button quiet" href={erasePath(id)}>
-            Erase
-          </a>
-        )}
-      </div>
+      <NameHeading name={id} erase={can(c, 'principals.erase') && erasePath(id)} />
       <Live every={5_000}>
         {questions.length > 0 && (
           <TableSection

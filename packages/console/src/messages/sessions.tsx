@@ -80,16 +80,16 @@ async function readSessions(
   const isOpen = requested === undefined && canListAgents(c)
   const [newest] = isOpen ? (await service.messages.search({ projectId, limit: 1 })).data : []
   const name = requested ?? newest?.message.agentId ?? [...names.keys()][0]
-  if (name === undefined) return { names } satisfies SessionsData
+  if (name === undefined) return { names }
   const agent = await service.agents
     .get({ projectId, agent: agentIn(name) })
     .catch(unless('agent_not_found'))
-  if (!agent) return { names } satisfies SessionsData
+  if (!agent) return { names }
   const sessions = await service.sessions.list({ projectId, agent: agent.id, ...pageOf(c) })
   return {
     names,
     chosen: { agent: withKnownName(c, agent, name), sessions },
-  } satisfies SessionsData
+  }
 }
 
 type ViewsProps = { readonly isSessions: boolean; readonly agent: string | undefined }

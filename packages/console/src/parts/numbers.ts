@@ -36,7 +36,7 @@ export async function readCounts(
   const messages = await service.stats(asked)
   const webhooks = await service.stats({ ...asked, by: 'webhook', id: webhookId })
   const backlog = await service.backlog({ projectId })
-  return { since: asked.from, now: asked.to, messages, webhooks, backlog } satisfies Counted
+  return { since: asked.from, now: asked.to, messages, webhooks, backlog }
 }
 
 export async function readCountsOfAgent(
@@ -46,7 +46,7 @@ export async function readCountsOfAgent(
 ) {
   const asked = { projectId, ...stepsOf(service.host.now(), range) }
   const messages = await service.stats({ ...asked, by: 'agent', id })
-  return { since: asked.from, now: asked.to, messages } satisfies CountedMessages
+  return { since: asked.from, now: asked.to, messages }
 }
 
 function stepsOf(now: Instant, range: Range) {
@@ -54,6 +54,16 @@ function stepsOf(now: Instant, range: Range) {
   const barMs = stepMs * merged
   return { step, from: (Math.floor(now / barMs) - bars + 1) * barMs, to: now }
 }
+
+const OUTCOMES = [
+  ['answered', 'good'],
+  ['failed', 'bad'],
+  ['cancelled', 'busy'],
+] as const
+const SHARES = [
+  ['95 %', 'busy', 'p95Ms'],
+  ['half', 'good', 'p50Ms'],
+] as const
 
 export type Numbers = ReturnType<typeof numbersOf>
 
@@ -86,11 +96,9 @@ export function numbersOf(
   const { good, bad } = byOutcome(rows)
   return {
     at,
-    messages: [
-      { name: 'answered', tone: 'good', values: perBar(rows, (row) => row.answered) },
-      { name: 'failed', tone: 'bad', values: perBar(rows, (row) => row.failed) },
-      { name: 'cancelled', tone: 'busy', values: perBar(rows, (row) => row.cancelled) },
-    ] satisfies Series[],
+    messages: OUTCOMES.map(([name, tone]): Series => {
+      return { name, tone, values: perBar(rows, (row) => row[name]) }
+    }),
     attempts: [
       { name: 'accepted', tone: 'good', values: good },
       { name: 'failed', tone: 'bad', values: bad },
@@ -103,26 +111,10 @@ export function numbersOf(
       },
     ] satisfies Series[],
     /** In front, the time of half of the answers. Behind it, of 95 %. */
-    latency: [
-      {
-        name: '95 %',
-        tone: 'busy',
-        values: perBar(
-          rows,
-          slowest(({ p95Ms }) => p95Ms),
-          Math.max,
-        ),
-      },
-      {
-        name: 'half',
-        tone: 'good',
-        values: perBar(
-          rows,
-          slowest(({ p50Ms }) => p50Ms),
-          Math.max,
-        ),
-      },
-    ] satisfies Series[],
+    latency: SHARES.map(([name, tone, share]): Series => {
+      const values = perBar(rows, (row) => slowest(row, share), Math.max)
+      return { name, tone, values }
+    }),
     classes: classesOf(total),
     ofWebhook: (id: string) => byOutcome(rowsOf.get(id) ?? []),
     total: { ...total, failedAttempts: refused(total), acceptedAttempts: accepted(total) },
@@ -134,8 +126,8 @@ const refused = ({ attempts, byClass }: AllCounts) => attempts - byClass['2xx']
 
 /** The buckets of response times end at half an hour. */
 const LONGEST_MS = 1_800_000
-const slowest = (timeOf: (row: AllCounts) => number | null) => (row: AllCounts) =>
-  row.answered === 0 ? 0 : (timeOf(row) ?? LONGEST_MS + 1)
+const slowest = (row: AllCounts, share: 'p50Ms' | 'p95Ms') =>
+  row.answered === 0 ? 0 : (row[share] ?? LONGEST_MS + 1)
 /** Writes the end of a bucket of response times. */
 export const upTo = (ms: number | null) =>
   ms === null || ms > LONGEST_MS ? 'over 30 min' : `up to ${formatDuration(ms)}`

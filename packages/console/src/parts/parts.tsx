@@ -240,11 +240,11 @@ export async function countMatching(service: MessagingService, filter: DeliveryF
     const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
     const { data, nextCursor } = await service.deliveries.list({ ...filter, ...page })
     count += data.length
-    if (nextCursor === null) return { count, isAll: true } satisfies Count
+    if (nextCursor === null) return { count, isAll: true }
     cursor = nextCursor
     await yieldToEventLoop()
   }
-  return { count, isAll: false } satisfies Count
+  return { count, isAll: false }
 }
 
 export const formatCount = (count: number) => count.toLocaleString('en')

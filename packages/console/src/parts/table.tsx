@@ -187,30 +187,26 @@ function List<Row>({ label, page, columns, empty, next }: ListProps<Row>) {
   const { data, nextCursor } = page
   const looked = lookedAt(page)
   const pages = <Next cursor={nextCursor} label={looked ? 'Look further' : next} />
+  if (data.length > 0)
+    return (
+      <>
+        <DataTable label={label} rows={data} columns={columns} />
+        {looked}
+        <div class="pages">
+          {pages}
+          <Download />
+        </div>
+      </>
+    )
+  const further = looked ?? (
+    <p class="muted">
+      No matches among the newest {label.toLowerCase()}. Continue with older ones.
+    </p>
+  )
   return (
     <>
-      {data.length > 0 ? (
-        <DataTable label={label} rows={data} columns={columns} />
-      ) : nextCursor === null ? (
-        empty
-      ) : (
-        (looked ?? (
-          <p class="muted">
-            No matches among the newest {label.toLowerCase()}. Continue with older ones.
-          </p>
-        ))
-      )}
-      {data.length > 0 ? (
-        <>
-          {looked}
-          <div class="pages">
-            {pages}
-            <Download />
-          </div>
-        </>
-      ) : (
-        pages
-      )}
+      {nextCursor === null ? empty : further}
+      {pages}
     </>
   )
 }

@@ -19,8 +19,9 @@ export function healthOf(
   const { consecutiveFailures: failures, failingSince = now, lastSuccessAt, circuit } = health
   if (status.kind === 'disabled')
     return {
-      ...disabled[status.reason](failures, span(status.at - failingSince)),
       tone: status.reason === 'operator' ? 'idle' : 'bad',
+      text: 'disabled',
+      reason: disabled[status.reason](failures, span(status.at - failingSince)),
     }
   if (isPaused)
     return { tone: 'idle', text: 'paused', reason: 'All deliveries are kept until you resume it.' }
@@ -49,18 +50,11 @@ export function healthOf(
 }
 
 const disabled = {
-  operator: () => ({
-    text: 'disabled',
-    reason: 'Disabled by an operator. New deliveries are kept until you enable it, up to a limit.',
-  }),
-  failing: (failures: number, length: string) => ({
-    text: 'disabled',
-    reason: `All ${failures} attempts in ${length} failed. Fix the receiver, then enable the webhook to send the kept deliveries.`,
-  }),
-  gone: () => ({
-    text: 'disabled',
-    reason: 'The receiver answered 410 Gone, which disables this webhook.',
-  }),
+  operator: () =>
+    'Disabled by an operator. New deliveries are kept until you enable it, up to a limit.',
+  failing: (failures: number, length: string) =>
+    `All ${failures} attempts in ${length} failed. Fix the receiver, then enable the webhook to send the kept deliveries.`,
+  gone: () => 'The receiver answered 410 Gone, which disables this webhook.',
 }
 
 const limitReasons = {

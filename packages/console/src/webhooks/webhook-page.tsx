@@ -21,7 +21,7 @@ import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
 import { can } from '../parts/input.js'
 import { deliveriesPath, recoverPath } from '../parts/filter.js'
-import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
+import { numbersOf, readCounts } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
 import { TestForm } from './events.js'
@@ -213,10 +213,7 @@ const MAX_FAILURES = 10
 /** The pending deliveries that are read. Of these, the ones with an attempt have failed. */
 const MAX_PENDING = 100
 
-type WebhookActivity = {
-  readonly counted: Counted
-  readonly failures: readonly DeliveryDetail[]
-}
+type WebhookActivity = Awaited<ReturnType<typeof readWebhookActivity>>
 
 type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 
@@ -229,10 +226,10 @@ export async function readWebhookActivity(service: ConsoleDeps['service'], ref: 
   const pending = await deliveries.list({ ...ref, status: 'pending', limit: MAX_PENDING })
   const failed = pending.data.filter(({ attemptCount }) => attemptCount > 0)
   const { data } = mergePages(
-    [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),
+    [exhausted.data, failed].map((data) => ({ data, nextCursor: null })),
     MAX_FAILURES,
   )
-  return { counted, failures: await detailsOf(service, data) } satisfies WebhookActivity
+  return { counted, failures: await detailsOf(service, data) }
 }
 
 type ActivityProps = WebhookActivity & { readonly webhook: Webhook }

@@ -55,6 +55,8 @@ type ApiCommand<Value, Options> = {
   readonly check?: (options: Options) => unknown
   /** Returns the value that `--json` prints. */
   readonly call: (invocation: Invocation<Options>, ...words: string[]) => Promise<Value>
+  /** What the thing is after the call. Without a value, `--json` prints it with the arguments. */
+  readonly done?: string
   /** The value for people. Without a text, the call prints. */
   readonly text?: (value: Value, ...words: string[]) => string
   /** A text that needs more of the API, such as the names of agents. */
@@ -69,7 +71,7 @@ export function addApiCommand<Value, Options>(
   syntax: string,
   { about, examples, notes, isOfOperator, ...action }: ApiCommand<Value, Options>,
 ): Command {
-  const { verb, thing, check, call, text, longText, problem } = action
+  const { verb, thing, check, call, done, text, longText, problem } = action
   const command = addCommand(parent, syntax, about, examples, notes)
   async function run(options: BackendOptions & Options, words: string[]) {
     check?.(options)
@@ -78,6 +80,14 @@ export function addApiCommand<Value, Options>(
     await onBackend(options, isOfOperator, async (backend) => {
       const invocation = { ...backend, options }
       const value = await orRefusal(call(invocation, ...words), failure)
+      if (done !== undefined) {
+        const given = command.registeredArguments.map((argument, at) => [
+          argument.name(),
+          words[at],
+        ])
+        const ended = { ...Object.fromEntries(given), [done]: true }
+        print(options.json, value ?? ended, `${titled(done)} ${named}.`)
+      }
       if (text) print(options.json, value, text(value, ...words))
       if (longText) {
         const shown = options.json ? '' : await orRefusal(longText(value, invocation), failure)
@@ -93,3 +103,5 @@ export function addApiCommand<Value, Options>(
     run(given.at(-2) as BackendOptions & Options, given.slice(0, -2) as string[]),
   )
 }
+
+const titled = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)

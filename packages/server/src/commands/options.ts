@@ -46,20 +46,17 @@ export const withServer = (command: Command, key: string): Command =>
     .addOption(jsonOption())
 
 /** An option with one value that can be repeated. A list would swallow the next argument. */
-/** An option that is given several times. */
-export const listed = (flags: string, about: string, rule: (text: unknown) => string | undefined) =>
-  new Option(flags, `${about} (repeatable)`).argParser(
-    (value: string, before?: readonly string[]) => [...(before ?? []), ruled(rule)(value)],
-  )
+export const listed = (flags: string, about: string, valueOf: (text: string) => unknown) =>
+  new Option(flags, about).argParser((text: string, before?: readonly unknown[]) => [
+    ...(before ?? []),
+    valueOf(text),
+  ])
 
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
-  new Option(flags, `${about} (repeatable, choices: ${choices.join(', ')})`).argParser(
-    (value: string, before?: readonly string[]) => {
-      if (!choices.includes(value))
-        throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
-      return [...(before ?? []), value]
-    },
-  )
+  listed(flags, `${about} (repeatable, choices: ${choices.join(', ')})`, (text) => {
+    if (choices.includes(text)) return text
+    throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+  })
 
 /** Makes a parser of texts that the rule accepts. */
 export const ruled = (rule: (text: unknown) => string | undefined) => (text: string) => {
@@ -93,6 +90,11 @@ export function since(text: string, now = new Date()) {
   if (at > now) at.setDate(at.getDate() - 1)
   return at.toISOString()
 }
+
+export const sinceOption = () =>
+  new Option('--since <time>', 'as --after, also a time of the day, such as 10:00')
+    .argParser((text: string) => since(text))
+    .conflicts('after')
 
 /**
  * Parses an ISO 8601 date (midnight UTC) or instant. `Date.parse` alone would also accept `7` and

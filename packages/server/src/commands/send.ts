@@ -21,7 +21,15 @@ import { shellWord } from '../terminal.js'
 import { ownUrl } from '../urls.js'
 import { inOptions } from './client-error.js'
 import { addCommand } from './command.js'
-import { fileOrStdin, jsonFile, jsonOption, repeatable, serverUrl, wholeNumber } from './options.js'
+import {
+  fileOrStdin,
+  jsonFile,
+  jsonOption,
+  listed,
+  repeatable,
+  serverUrl,
+  wholeNumber,
+} from './options.js'
 import { forStdout, print, progress } from './output.js'
 import { secretIn } from './secret.js'
 
@@ -70,13 +78,11 @@ export function addSend(program: Command) {
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
     .addOption(
-      new Option(
+      listed(
         '--part <file>',
         'JSON file with a data or file part for the message (repeatable)',
-      ).argParser((file: string, before?: readonly JsonObject[]) => [
-        ...(before ?? []),
-        jsonFile(file),
-      ]),
+        jsonFile,
+      ),
     )
     .option('--response-schema <file>', 'JSON file with the JSON Schema of the answer', jsonFile)
     .option('--metadata <file>', 'JSON file with metadata for the message', jsonFile)

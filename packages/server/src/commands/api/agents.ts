@@ -80,11 +80,9 @@ export function addAgents(program: Command) {
   addApiCommand(agents, 'delete <agent>', {
     about: 'delete an agent with its sessions and messages',
     thing: agent,
-    call: async ({ client, options: { force } }: Invocation<ForceOptions>, name) => {
-      await client.agents.delete(name, { force })
-      return { agent: name, deleted: true }
-    },
-    text: (_, name) => `Deleted agent ${name}.`,
+    call: ({ client, options: { force } }: Invocation<ForceOptions>, name) =>
+      client.agents.delete(name, { force }),
+    done: 'deleted',
   }).option('--force', 'delete the agent even if messages are unanswered')
 }
 

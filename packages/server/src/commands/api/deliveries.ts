@@ -9,7 +9,7 @@ import { eventNameRule, recoverySettings } from '@org/agent-messaging-core/host'
 import { Option, type Command } from 'commander'
 import { firstOf } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
-import { instant, limitOption, ruled, since } from '../options.js'
+import { instant, limitOption, ruled, sinceOption } from '../options.js'
 import { fieldTable, table } from '../output.js'
 import { detailOf } from './attempt-text.js'
 import { type Names, tableWithNames, withName } from './names.js'
@@ -82,13 +82,13 @@ export function addDeliveries(program: Command) {
     about: 'cancel an open delivery, so that no further attempt is made',
     thing: delivery,
     call: ({ client }, id) => client.deliveries.cancel(id),
-    text: (_, id) => `Cancelled delivery ${id}.`,
+    done: 'cancelled',
   })
   addApiCommand(deliveries, 'skip <id>', {
     about: 'cancel an open delivery that blocks its session, to send the next',
     thing: delivery,
     call: ({ client }, id) => client.deliveries.skip(id),
-    text: (_, id) => `Skipped delivery ${id}.`,
+    done: 'skipped',
   })
   addRecover(deliveries)
 }
@@ -140,11 +140,7 @@ const withFilters = (command: Command): Command =>
       instant,
     )
     .option('--before <time>', 'only deliveries created before this time', instant)
-    .addOption(
-      new Option('--since <time>', 'as --after, also a time of the day, such as 10:00')
-        .argParser((text: string) => since(text))
-        .conflicts('after'),
-    )
+    .addOption(sinceOption())
 
 const filterOf = ({ status, event, after, before, since: from }: Filters) => ({
   status,

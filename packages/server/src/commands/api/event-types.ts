@@ -31,7 +31,6 @@ export function addEventTypes(program: Command) {
   withOwner(
     addApiCommand(types, 'list', {
       about: 'list the event types of the service, of the installation and of the project',
-      examples: ['agent-messaging event-types list'],
       thing: 'the event types',
       call: (invocation: Invocation<OwnerOption>) => firstOf(typesOf(invocation).list()),
       text: (found) => table(found.map(row), 'No event types.'),
@@ -64,11 +63,8 @@ export function addEventTypes(program: Command) {
       about: 'delete an event type; webhooks that subscribe to it stay as they are',
       examples: ['agent-messaging event-types delete order.paid'],
       thing: type,
-      call: async (invocation: Invocation<OwnerOption>, name) => {
-        await typesOf(invocation).delete(name)
-        return { name, deleted: true }
-      },
-      text: ({ name }) => `Deleted event type ${name}.`,
+      call: (invocation: Invocation<OwnerOption>, name) => typesOf(invocation).delete(name),
+      done: 'deleted',
     }),
   )
 }

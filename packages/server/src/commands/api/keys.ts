@@ -34,8 +34,7 @@ export function addKeys(program: Command) {
       const permissions = permission?.includes('all') ? PERMISSIONS : (permission as Permission[])
       return client.keys.create({ name, ...given({ role, permissions, expiresAt }) })
     },
-    text: ({ id, key }) =>
-      `${key}\n\nStore this key now. The server does not show it again. The id is ${id}.`,
+    text: shownOnce,
   })
     .addOption(
       new Option('--role <role>', 'role of the key, instead of permissions').choices(ROLE_NAMES),
@@ -43,11 +42,7 @@ export function addKeys(program: Command) {
     .addOption(
       repeatable('--permission <permission>', 'permission of the key', [...PERMISSIONS, 'all']),
     )
-    .option(
-      '--expires-at <time>',
-      'expiry time, such as 2030-01-31 (without this option, the key never expires)',
-      instant,
-    )
+    .addOption(expiryOption())
   addApiCommand(keys, 'list', {
     about: 'list API keys without their secret values, newest first',
     examples: ['agent-messaging keys list --project support'],
@@ -58,11 +53,8 @@ export function addKeys(program: Command) {
   addApiCommand(keys, 'revoke <id>', {
     about: 'revoke an API key immediately and permanently',
     thing: (id) => `key ${id}`,
-    call: async ({ client }, id) => {
-      await client.keys.revoke(id)
-      return { id, revoked: true }
-    },
-    text: (_, id) => `Revoked key ${id}.`,
+    call: ({ client }, id) => client.keys.revoke(id),
+    done: 'revoked',
   })
 }
 
@@ -84,8 +76,7 @@ export function addPlatformKeys(program: Command) {
       const { permission: permissions, expiresAt } = options
       return client.platformKeys.create({ name, permissions, ...given({ expiresAt }) })
     },
-    text: ({ id, key }) =>
-      `${key}\n\nStore this key now. The server does not show it again. The id is ${id}.`,
+    text: shownOnce,
   })
     .addOption(
       repeatable(
@@ -94,11 +85,7 @@ export function addPlatformKeys(program: Command) {
         PLATFORM_PERMISSIONS,
       ).makeOptionMandatory(),
     )
-    .option(
-      '--expires-at <time>',
-      'expiry time, such as 2030-01-31 (without this option, the key never expires)',
-      instant,
-    )
+    .addOption(expiryOption())
   addApiCommand(keys, 'list', {
     isOfOperator: true,
     about: 'list the platform keys without their secret values, newest first',
@@ -110,13 +97,19 @@ export function addPlatformKeys(program: Command) {
     isOfOperator: true,
     about: 'revoke a platform key immediately and permanently',
     thing: (id) => `platform key ${id}`,
-    call: async ({ client }, id) => {
-      await client.platformKeys.revoke(id)
-      return { id, revoked: true }
-    },
-    text: (_, id) => `Revoked platform key ${id}.`,
+    call: ({ client }, id) => client.platformKeys.revoke(id),
+    done: 'revoked',
   })
 }
+
+const expiryOption = () =>
+  new Option(
+    '--expires-at <time>',
+    'expiry time, such as 2030-01-31 (without this option, the key never expires)',
+  ).argParser(instant)
+
+const shownOnce = ({ id, key }: { readonly id: string; readonly key: string }) =>
+  `${key}\n\nStore this key now. The server does not show it again. The id is ${id}.`
 
 const row = (key: ApiKey | PlatformKey) => ({
   id: key.id,

@@ -11,7 +11,7 @@ import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { Reason } from '../client-error.js'
 import { addApiCommand, type Invocation } from '../command.js'
-import { instant, limitOption, since } from '../options.js'
+import { instant, limitOption, sinceOption } from '../options.js'
 import { fieldTable, table } from '../output.js'
 import { followed, recoveryProblem, recoveryText, type WaitOption } from './recoveries.js'
 import { type Names, tableWithNames, withName } from './names.js'
@@ -137,11 +137,7 @@ const addRetryFailed = (messages: Command) =>
     )
     .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
     .option('--before <time>', 'only messages created before this time', instant)
-    .addOption(
-      new Option('--since <time>', 'as --after, also a time of the day, such as 10:00')
-        .argParser((text: string) => since(text))
-        .conflicts('after'),
-    )
+    .addOption(sinceOption())
     .option('--wait', 'wait until each message has ended, and show how many were answered')
 
 const message = (id: string) => `message ${id}`

@@ -30,10 +30,7 @@ export function addPortalLinks(program: Command) {
   addApiCommand(links, 'end <id>', {
     about: 'end the session of a link, or make the link unusable',
     thing: (id) => `portal link ${id}`,
-    call: async ({ client }, id) => {
-      await client.portalLinks.end(id)
-      return { id, ended: true }
-    },
-    text: (_, id) => `Ended portal link ${id}.`,
+    call: ({ client }, id) => client.portalLinks.end(id),
+    done: 'ended',
   })
 }

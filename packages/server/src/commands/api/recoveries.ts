@@ -40,7 +40,7 @@ export function addRecoveries(program: Command) {
     about: 'end the search of a recovery (deliveries that are due again stay due)',
     thing: recoveryNamed,
     call: ({ client }, id) => client.recoveries.cancel(id),
-    text: (_, id) => `Cancelled recovery ${id}.`,
+    done: 'cancelled',
   })
 }
 

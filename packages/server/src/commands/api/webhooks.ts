@@ -70,11 +70,8 @@ export function addWebhooks(program: Command) {
   addApiCommand(webhooks, 'delete <id>', {
     about: 'delete a webhook and cancel its open deliveries',
     thing: webhook,
-    call: async ({ client }, id) => {
-      await client.webhooks.delete(id)
-      return { id, deleted: true }
-    },
-    text: ({ id }) => `Deleted webhook ${id}.`,
+    call: ({ client }, id) => client.webhooks.delete(id),
+    done: 'deleted',
   })
 }
 
@@ -102,7 +99,8 @@ function delays(text: string) {
   throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')
 }
 
-const eventsOption = (about: string) => listed('--event <name>', about, subscriptionRule)
+const eventsOption = (about: string) =>
+  listed('--event <name>', `${about} (repeatable)`, ruled(subscriptionRule))
 
 function addCreate(webhooks: Command) {
   const create = addApiCommand(webhooks, 'create <url>', {
@@ -128,10 +126,10 @@ function addUpdate(webhooks: Command) {
   const update = addApiCommand(webhooks, 'update <id>', {
     about: 'change the given settings of a webhook (- clears a setting)',
     examples: [`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`],
-    thing: (id) => `webhook ${id}`,
+    thing: webhook,
     check: changeOf,
     call: ({ client, options }, id) => client.webhooks.update(id, changeOf(options)),
-    text: (_, id) => `Updated webhook ${id}.`,
+    done: 'updated',
   })
   settings.addTo(update.option('--url <url>', 'new URL'))
   update
