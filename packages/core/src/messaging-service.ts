@@ -447,7 +447,10 @@ interface RecoveryCalls {
   /** `tried`: the last attempt of the delivery that paused the recovery. */
   get(
     ref: RecoveryRef,
-  ): Answer<Recovery & { readonly tried?: DeliveryAttempt }, Refusal<'recovery_not_found'>>
+  ): Answer<
+    Recovery & { readonly tried?: DeliveryAttempt | undefined },
+    Refusal<'recovery_not_found'>
+  >
   /** Lists recoveries, newest first. */
   list(input: ListInput): Paged<Recovery>
 }

@@ -35,9 +35,9 @@ export async function listTasks(
     ...place,
     ...filter,
     ...(contextId !== '' && { sessionId: contextId }),
-    ...(changedFrom !== undefined && { changedFrom }),
+    changedFrom,
   }
-  const page = { limit, ...(cursor !== undefined && { cursor }) }
+  const page = { limit, cursor }
   const { data, nextCursor } = await messages
     .list({ ...wanted, ...page, parts: includeArtifacts })
     .catch(rethrow)

@@ -179,7 +179,7 @@ async function listAgents(
   { cursor }: ListAgentsInput,
 ): Promise<CallToolResult> {
   if (cursor !== undefined && !isUuid(cursor)) return refusal(CURSOR_INVALID)
-  const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
+  const page = { limit: PAGE, cursor }
   const { data, nextCursor } = await service.agents.list({ projectId, ...page })
   return agentsResult({ agents: data.map(agentOf), nextCursor })
 }

@@ -100,7 +100,7 @@ function completionBody(message: Message, model: string, answer: string) {
         finish_reason: 'stop',
       },
     ],
-    ...(usage && { usage }),
+    usage,
   }
 }
 

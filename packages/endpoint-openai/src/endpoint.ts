@@ -43,7 +43,7 @@ const modelRoutes = (d: Deps) => {
     .get('/models', access, async (c) => {
       const agents: Agent[] = []
       for (let cursor: string | undefined; ;) {
-        const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
+        const page = { limit: PAGE, cursor }
         const { data, nextCursor } = await service.agents.list({
           projectId: c.get('projectId'),
           ...page,

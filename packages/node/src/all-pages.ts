@@ -11,10 +11,7 @@ export async function allPages<T>(
 ): Promise<T[]> {
   const rows: T[] = []
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await valueOrSetupError(
-      list({ limit: PAGE_LENGTH, ...(cursor !== undefined && { cursor }) }),
-      failure,
-    )
+    const page = await valueOrSetupError(list({ limit: PAGE_LENGTH, cursor }), failure)
     rows.push(...page.data)
     cursor = page.nextCursor
   }

@@ -126,6 +126,6 @@ export const deliveryRemovals = ({
       yield* advanceOrders(erased, step.now)
       yield* record(step.audit)
     }
-    return { deliveries: erased.length, ...(next !== undefined && { next }) }
+    return { deliveries: erased.length, next }
   }),
 })

@@ -121,7 +121,7 @@ export function* erasePrincipalEvents(step: PrincipalStep): Operation<ErasedEven
     yield* run(remove, { seqs })
     yield* record(step.audit)
   }
-  return { events: seqs.length, ...(next !== undefined && { next }) }
+  return { events: seqs.length, next }
 }
 
 export const removeEvents = (seqs: readonly number[]): Operation<number> => run(remove, { seqs })

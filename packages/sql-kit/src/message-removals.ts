@@ -138,7 +138,7 @@ export function* erasePrincipalMessages(step: MessageErasure): Operation<ErasedM
   return {
     messages: erased.length,
     openMessages: rows.length - erased.length,
-    ...(next !== undefined && { next }),
+    next,
   }
 }
 

@@ -220,7 +220,7 @@ function* advance(step: RecoveryStep): Operation<RecoveryTask | undefined> {
     const state = triedState(tried)
     if (state.kind !== 'trying') return yield* save({ ...recovery, state }, now)
   }
-  const page = { limit, ...(cursor !== undefined && { cursor }) }
+  const page = { limit, cursor }
   const counting = { seq, isTry }
   const found = { ...filter, projectId, withoutHooks: true }
   const recovered = yield* redeliver(found, page, now, undefined, counting)

@@ -98,7 +98,7 @@ export function* replayPage(
   const end = asked[limit - 1]
   const done = end ? read.slice(0, read.indexOf(end) + 1) : read
   const found = yield* all(eventsOf, { seqs: chosen.map((row) => row.seq) })
-  const rest = { projectId, ...(serviceUrl !== undefined && { serviceUrl }) }
+  const rest = { projectId, serviceUrl }
   const rows = found.flatMap((row) => {
     const event = replayedEvent(row, rest)
     return webhooks

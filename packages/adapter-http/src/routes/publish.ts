@@ -83,7 +83,7 @@ const published = z
   .union([eventId, named('PublishedIds', { data: z.array(eventId) })])
   .meta({ id: 'Published', description: '`data` for several events, in their order.' })
 
-type Answer = { readonly replayed: boolean; readonly levels?: readonly BucketLevel[] }
+type Answer = { readonly replayed: boolean; readonly levels?: readonly BucketLevel[] | undefined }
 
 /** Publishes events of the host. */
 export const publishRoutes = (d: HttpDeps) => {

@@ -95,10 +95,12 @@ const recoverySchema = named('Recovery', {
   finishedAt: at.optional(),
 })
 
+const recovery = shown('The recovery', recoverySchema, shownRecovery)
+const started = shown('The recovery', recoverySchema, shownRecovery, 202)
+
 export const recoveryRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
   const route = routesOf(d, { tag: 'Recoveries' })
-  const recovery = shown('The recovery', recoverySchema, shownRecovery)
   return new Hono<Env>()
     .post(
       '/v1/recoveries',
@@ -115,7 +117,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
           body: newRecovery,
           isBodyOptional: true,
           refusals: ['webhook_not_found', 'too_many_recoveries'],
-          answer: shown('The recovery', recoverySchema, shownRecovery, 202),
+          answer: started,
         },
         (c, { tryFirst, events, ...filter }) =>
           recoveries.start(
@@ -172,7 +174,7 @@ export const retryRoutes = (d: HttpDeps) => {
         body: newRetry,
         isBodyOptional: true,
         refusals: ['agent_not_found', 'too_many_recoveries'],
-        answer: shown('The recovery', recoverySchema, shownRecovery, 202),
+        answer: started,
       },
       (c, filter) => messages.retryFailed(byActor(c, { ...agentRef(c), ...given(filter) })),
     ),
@@ -182,7 +184,6 @@ export const retryRoutes = (d: HttpDeps) => {
 export const recoveryDecisionRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
   const route = routesOf(d, { tag: 'Recoveries' })
-  const recovery = shown('The recovery', recoverySchema, shownRecovery)
   return new Hono<Env>()
     .post(
       '/v1/recoveries/:id/cancel',

@@ -36,8 +36,8 @@ type Inserted = {
   readonly webhookSeq: number
   readonly receiverSeq?: number | undefined
   readonly eventSeq: number | bigint
-  readonly isClaimed: 0 | 1
   readonly dueAt: Instant
+  /** 1 if the delivery is claimed. */
   readonly lease: 0 | 1
   readonly orderKey: string | null
   readonly body: string | undefined
@@ -186,7 +186,6 @@ function insertsOf(db: Database) {
         webhookSeq,
         receiverSeq = webhookSeq,
         eventSeq,
-        isClaimed,
         dueAt,
         lease,
         orderKey,
@@ -199,7 +198,7 @@ function insertsOf(db: Database) {
         webhookSeq,
         receiverSeq,
         eventSeq,
-        isClaimed,
+        lease,
         dueAt,
         lease,
         orderKey,
@@ -216,5 +215,5 @@ function publishedValues(event: WebhookEvent): (string | null)[] {
   return [endUserId, agentId, fingerprint]
 }
 
-const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
-const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const
+const due = (dueAt: Instant) => ({ dueAt, lease: 0 }) as const
+const claimed = (dueAt: Instant) => ({ dueAt, lease: 1 }) as const

@@ -144,7 +144,7 @@ const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) 
 /** Finds a key among the pages of keys. A project has at most 1,000 valid ones. */
 async function findKey({ service }: ConsoleDeps, projectId: string, id: string) {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = { limit: 100, ...(cursor !== undefined && { cursor }) }
+    const page = { limit: 100, cursor }
     const { data, nextCursor } = await service.keys.list({ projectId, ...page })
     const found = data.find((key) => key.id === id)
     if (found) return found

@@ -188,7 +188,7 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
 }
 
 type RecoveryPageProps = {
-  readonly recovery: Recovery & { readonly tried?: DeliveryAttempt }
+  readonly recovery: Recovery & { readonly tried?: DeliveryAttempt | undefined }
   /** Empty: all webhooks. Undefined: it was deleted. */
   readonly webhook: Webhook | '' | undefined
   /** The page that customers can open. Undefined for customers. */

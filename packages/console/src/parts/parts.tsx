@@ -237,7 +237,7 @@ export async function countMatching(service: MessagingService, filter: DeliveryF
   let count = 0
   let cursor: string | undefined
   for (let pages = 0; pages < MAX_COUNT_PAGES; pages++) {
-    const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
+    const page = { limit: COUNT_PAGE, cursor }
     const { data, nextCursor } = await service.deliveries.list({ ...filter, ...page })
     count += data.length
     if (nextCursor === null) return { count, isAll: true }

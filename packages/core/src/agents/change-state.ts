@@ -19,7 +19,7 @@ export async function changeState(
   const from = agent.state.kind
   const event = agentEvent(agent, to, clock.now())
   const outgoing = event && outgoingOf(context, [event], projectId)
-  const change = { agentId, from, to, ...(outgoing && { outgoing }) }
+  const change = { agentId, from, to, outgoing }
   const result = await storage.agents.changeState(change)
   if (!result.ok || !result.value.changed) return undefined
   if (outgoing) eventNews.committed(projectId)

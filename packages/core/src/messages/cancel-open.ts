@@ -39,7 +39,7 @@ const cancelOpen = (d: CancelContext, of: OpenMessages, audit: AuditEntry | unde
     const filter = { ...of, status: 'pending', order: 'asc' } as const
     let cursor: string | undefined
     do {
-      const page = { limit: STEP, ...(cursor !== undefined && { cursor }) }
+      const page = { limit: STEP, cursor }
       const { data, nextCursor } = yield* chain(d.storage.messages.list(filter, page))
       const open = data.filter(({ state }) => !isFinal(state))
       yield* ResultAsync.combine(open.map((message) => cancelFound(d, message, audit)))

@@ -67,7 +67,7 @@ export const cancelFound = (
     d.storage.messages.cancel({
       ...{ projectId, agentId, messageId, state, outgoing },
       count: countOfEnd(message, state, state.cancelledAt),
-      ...(audit && { audit }),
+      audit,
     }),
   ).map((cancelled) => {
     if (cancelled?.kind !== 'cancelled') return cancelled
@@ -127,17 +127,12 @@ export const retryFailed =
       const problem = broken(rulesOf(retrySettings, given))
       if (problem) return problem
       const agent = yield* existing(d.storage.agents.get(projectId, name), 'agent_not_found')
-      const { errorCode, createdAfter, createdBefore = Infinity } = given
+      const { errorCode, createdAfter, createdBefore } = given
+      const chosen = { errorCode, createdAfter, createdBefore }
       return yield* createRecovery(d, {
         projectId,
         actor,
-        filter: {
-          status: 'failed',
-          agentId: agent.id,
-          ...(errorCode && { errorCode }),
-          ...(createdAfter !== undefined && { createdAfter }),
-        },
-        createdBefore,
+        filter: { status: 'failed', agentId: agent.id, ...chosen },
         tryFirst: false,
       })
     })

@@ -192,7 +192,7 @@ export const changeInput = (
       ...{ projectId, agentId, messageId, inputId, state, inputs, now, outgoing },
       ...due,
       ...(state.kind === 'failed' && { count: countOfEnd(message, state, now) }),
-      ...(audit && { audit }),
+      audit,
     }),
   ).map((changed) => {
     if (changed?.kind !== 'changed') return changed

@@ -45,7 +45,7 @@ export type PublishBatchInput = Publisher & {
 }
 
 /** The token buckets of the project's events. Absent without a limit and for a repetition. */
-type Levels = { readonly levels?: readonly BucketLevel[] }
+type Levels = { readonly levels?: readonly BucketLevel[] | undefined }
 /** `replayed`: an earlier call stored the event. */
 export type PublishedEvent = Levels & { readonly id: string; readonly replayed: boolean }
 /** `replayed`: earlier calls stored all events. */
@@ -120,7 +120,7 @@ async function publish(
       default: {
         const data = ids.map((id) => ({ id }))
         const levels = stored.kind === 'published' ? stored.levels : undefined
-        return ok({ data, replayed: stored.kind === 'replayed', ...(levels && { levels }) })
+        return ok({ data, replayed: stored.kind === 'replayed', levels })
       }
     }
   })
@@ -252,13 +252,13 @@ function publicationOf(
         fingerprint,
         serviceUrl: d.publicUrl?.(),
       }),
-      ...(trace && { trace }),
+      trace,
     }
   })
   return {
     projectId,
-    outgoing: { events, nextDeliveryId: () => d.ids.next(), ...(claim && { claim }) },
-    ...(request && { request }),
+    outgoing: { events, nextDeliveryId: () => d.ids.next(), claim },
+    request,
     ...(sentBy?.isRecalled && { apiKeyId: sentBy.id }),
   } satisfies Publication
 }

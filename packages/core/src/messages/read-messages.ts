@@ -296,7 +296,7 @@ function readParts(
     let text = 0
     for (let cursor = first; ;) {
       const wanted = Math.min(most, limit - data.length)
-      const part = yield* chain(list({ limit: wanted, ...(cursor !== undefined && { cursor }) }))
+      const part = yield* chain(list({ limit: wanted, cursor }))
       const found = partsIn ? yield* chain(withParts(partsIn, part.data)) : part.data
       for (const message of found) {
         data.push(message)

@@ -33,7 +33,7 @@ export type Sent = {
   readonly message: Message
   readonly attached: boolean
   /** The token buckets of the send. Absent without limits and for an attached send. */
-  readonly levels?: readonly BucketLevel[]
+  readonly levels?: readonly BucketLevel[] | undefined
 }
 
 export type SendError =
@@ -107,7 +107,7 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
   const answer = d.waitingRoom.wait(message, deadline, caller, access)
   begin(d, accepted.value)
   // An await would keep this frame in memory for the whole wait.
-  return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
+  return answer.then((seen) => ok({ attached, message: seen, levels }))
 }
 
 const isStarting = (error: SendError): boolean =>
@@ -238,7 +238,7 @@ function sentOf(
     attached,
   })
   const levels = accepted.kind === 'existing' ? undefined : accepted.levels
-  return ok({ attached, message, ...(levels && { levels }) })
+  return ok({ attached, message, levels })
 }
 
 /** The store's result, after core has looked at the message of the key. */

@@ -128,7 +128,7 @@ function stepFrom(
     after,
     limit: STEP,
     now: clock.now(),
-    ...(audit && { audit }),
+    audit,
   })
   switch (place.kind) {
     case 'agents':

@@ -68,5 +68,5 @@ export type StateChange = {
   readonly agentId: string
   readonly from: AgentState['kind']
   readonly to: AgentState
-  readonly outgoing?: Outgoing
+  readonly outgoing?: Outgoing | undefined
 }

@@ -32,7 +32,7 @@ export type AttemptOrder = {
   readonly lease: Pick<Lease, 'until'>
   readonly body: string
   /** The context of this attempt, for its headers. */
-  readonly trace?: TraceContext
+  readonly trace?: TraceContext | undefined
 }
 
 /**

@@ -162,7 +162,7 @@ export type Outgoing = {
   readonly events: readonly WebhookEvent[]
   readonly nextDeliveryId: () => string
   readonly notTo?: string
-  readonly claim?: LeaseTerms & { readonly except: ReadonlySet<string> }
+  readonly claim?: (LeaseTerms & { readonly except: ReadonlySet<string> }) | undefined
 }
 
 export type Published = { readonly delivery: WebhookDelivery; readonly claims: ClaimedDeliveries }
@@ -201,7 +201,7 @@ export type ClaimedDelivery = {
   readonly webhook: Webhook
   readonly body: string
   /** The event's trace context. */
-  readonly trace?: TraceContext
+  readonly trace?: TraceContext | undefined
 }
 
 /** The right to send a delivery, from its claim. */
@@ -217,14 +217,14 @@ export type AttemptRecord = HeldDelivery & {
    * Called with the webhook in the state of that commit, possibly more than once, so it has no
    * effects. If absent, the webhook stays as it is.
    */
-  readonly decideHealth?: (webhook: Webhook) => WebhookUpdate | undefined
+  readonly decideHealth?: ((webhook: Webhook) => WebhookUpdate | undefined) | undefined
   /**
    * The receiver that `decideHealth` is about, as `receiverIdOf` says. One process's decisions for a
    * receiver apply in the order of its calls.
    */
   readonly receiverId?: string
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
-  readonly outgoing?: Omit<Outgoing, 'claim'>
+  readonly outgoing?: Omit<Outgoing, 'claim'> | undefined
   /** Appended in the same commit, as the next one. */
   readonly count?: Count
   readonly endCount?: Count
@@ -236,7 +236,7 @@ export type AttemptRecord = HeldDelivery & {
  */
 export type WebhookUpdate = {
   readonly change: WebhookChange
-  readonly outgoing?: Omit<Outgoing, 'claim'>
+  readonly outgoing?: Omit<Outgoing, 'claim'> | undefined
 }
 /**
  * `webhook`: before and after the change, if there was one. `nextIsDue`: the attempt ended the
@@ -258,7 +258,7 @@ export type CancelStale = {
 }
 
 /** `deliveries` were erased, or would be with `countOnly`. */
-export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number }
+export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number | undefined }
 
 /** Counts of deliveries, and of webhooks that are not deleted. */
 export type DeliveryBacklog = OpenDeliveries & {

@@ -66,14 +66,14 @@ export interface EventStore {
 export type EventTail = { readonly projectId: string; readonly after: number }
 export type EventsAfter = {
   readonly projectId: string
-  readonly after?: number
-  readonly mark?: string
+  readonly after?: number | undefined
+  readonly mark?: string | undefined
   readonly limit: number
 }
 
 export type NewestEvents = {
   readonly projectId: string
-  readonly before?: string
+  readonly before?: string | undefined
   readonly limit: number
 }
 /** `place` is a position of the log, or the number of the row before it has one. */
@@ -98,7 +98,7 @@ export type ListenStep = {
 export type Publication = {
   readonly projectId: string
   readonly outgoing: Outgoing
-  readonly request?: PublishRequest
+  readonly request?: PublishRequest | undefined
   /** Each new event takes these tokens in its commit, or the request is refused as `rate_limited`. */
   readonly takes?: readonly TokenTake[]
   /** The key that publishes, if it was read earlier. Nothing is stored if it is revoked now. */
@@ -114,7 +114,7 @@ export type PublishOutcome =
   | ({
       readonly kind: 'published'
       readonly events: number
-      readonly levels?: readonly BucketLevel[]
+      readonly levels?: readonly BucketLevel[] | undefined
     } & ClaimedDeliveries)
   | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   | { readonly kind: 'replayed' | 'key_revoked' }
@@ -151,4 +151,4 @@ export type EventPurge = {
 }
 
 /** `events` were erased, or would be with `countOnly`. */
-export type ErasedEvents = { readonly events: number; readonly next?: number }
+export type ErasedEvents = { readonly events: number; readonly next?: number | undefined }

@@ -189,7 +189,7 @@ export type PurgedMessages = { readonly removed: number; readonly looked: number
 export type ErasedMessages = {
   readonly messages: number
   readonly openMessages: number
-  readonly next?: number
+  readonly next?: number | undefined
 }
 
 /**
@@ -234,8 +234,12 @@ export type ReadEarlier = {
 type Levels = readonly BucketLevel[]
 
 export type Accepted =
-  | { readonly kind: 'created'; readonly message: Message; readonly levels?: Levels }
-  | { readonly kind: 'claimed'; readonly claimed: ClaimedMessage; readonly levels?: Levels }
+  | { readonly kind: 'created'; readonly message: Message; readonly levels?: Levels | undefined }
+  | {
+      readonly kind: 'claimed'
+      readonly claimed: ClaimedMessage
+      readonly levels?: Levels | undefined
+    }
   | { readonly kind: 'existing'; readonly message: Message }
   | { readonly kind: 'agent_not_found' }
   | { readonly kind: 'agent_not_running' }
@@ -263,7 +267,7 @@ export type Deferral = HeldRun & { readonly state: DeferredState }
 export type RunRecord = HeldRun & {
   readonly state: AfterRun
   readonly now: Instant
-  readonly outgoing?: Outgoing
+  readonly outgoing?: Outgoing | undefined
   /** Stored in the same commit. Absent for an answer, and for a message that ends without a run. */
   readonly ended?: PastRun | undefined
   /** Stored in the same commit, if the state has `hasParts`. */
@@ -318,7 +322,7 @@ export type ClaimedMessage = {
   readonly lost?: 'running' | 'deferred'
   readonly isExhausted?: true
   readonly lostRun?: PastRun | undefined
-  readonly sessionState?: string
+  readonly sessionState?: string | undefined
 }
 
 export type RecordedRun =

@@ -76,7 +76,7 @@ export type RecoveryStep = {
   /** The id of a new delivery for an event of the log. */
   readonly nextDeliveryId: () => string
   /** The address of the service, for thin bodies. */
-  readonly serviceUrl?: string
+  readonly serviceUrl?: string | undefined
 }
 
 export type Settlement = {
@@ -105,9 +105,9 @@ export type RecoveryTask = RecoveryProgress & {
 export type RecoveryFilter = Omit<DeliveryFilter, 'projectId' | 'status' | 'createdBefore'> &
   Required<Pick<DeliveryFilter, 'status' | 'createdBefore'>> & {
     /** Retries the failed messages of this agent instead of deliveries. */
-    readonly agentId?: string
+    readonly agentId?: string | undefined
     /** Only messages that failed with this error. */
-    readonly errorCode?: RunError['code']
+    readonly errorCode?: RunError['code'] | undefined
     /** Sends events of the log to these webhooks instead. */
     readonly webhookIds?: readonly string[]
     /** Only events with these names, or of these groups. */

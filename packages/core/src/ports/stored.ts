@@ -45,10 +45,10 @@ export type Page<T> = {
  * `cursor` is a UUID. The page starts after the row with that id, or after its place if the row is
  * gone.
  */
-export type PageOf = { readonly limit: number; readonly cursor?: string }
+export type PageOf = { readonly limit: number; readonly cursor?: string | undefined }
 
 /** The entry of the audit log, stored in the commit of the change, if there is a change. */
-export type Audited = { readonly audit?: AuditEntry }
+export type Audited = { readonly audit?: AuditEntry | undefined }
 
 /** Selects up to `limit` rows that became final before `finishedBefore`, oldest first. */
 export type Purge = { readonly finishedBefore: Instant; readonly limit: number }
@@ -86,7 +86,7 @@ export type ResealStep<Row> = {
 export type ResealedRows = {
   readonly resealed: number
   readonly unopened: number
-  readonly next?: number
+  readonly next?: number | undefined
 }
 
 /**

@@ -22,7 +22,7 @@ export type ShownRecovery = Omit<
       readonly createdBefore: string
     }
   /** The attempt that paused the recovery. Only when you read one recovery. */
-  readonly tried?: ShownAttempt
+  readonly tried?: ShownAttempt | undefined
   readonly createdAt: string
   readonly finishedAt?: string
 }
@@ -38,7 +38,7 @@ export const shownRecovery = ({
   triedAttempt: ____,
   tried,
   ...counts
-}: Recovery & { readonly tried?: DeliveryAttempt }): ShownRecovery => ({
+}: Recovery & { readonly tried?: DeliveryAttempt | undefined }): ShownRecovery => ({
   id,
   status: state.kind,
   ...(state.kind === 'failed' && { failure: state.reason }),

@@ -93,8 +93,8 @@ export async function makeAttempt(
       attempt,
       state,
       receiverId: receiverIdOf(webhook),
-      ...(decideHealth && { decideHealth }),
-      ...(outgoing && { outgoing }),
+      decideHealth,
+      outgoing,
       ...counts,
     },
   }

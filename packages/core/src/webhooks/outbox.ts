@@ -11,7 +11,7 @@ type Outbox = Pick<Platform, 'clock' | 'ids' | 'publicUrl'> & {
 }
 
 /** The claim is the delivery sender's admission: `take` gets it back after the commit. */
-type OutgoingEvents = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
+type OutgoingEvents = Omit<Outgoing, 'claim'> & { readonly claim?: Admission | undefined }
 
 /**
  * Events ready to commit. Their deliveries are born claimed if the delivery sender has room for
@@ -36,6 +36,6 @@ export function outgoingOf(
   return {
     events,
     nextDeliveryId: () => ids.next(),
-    ...(claim && { claim }),
+    claim,
   }
 }

@@ -76,7 +76,7 @@ export const listEvents =
           const isFiltered = Object.values(filter).some((value) => value !== undefined)
           const step = isFiltered ? STEP : limit + 1
           for (let [before, read] = [start, 0]; ;) {
-            const query = { projectId, limit: step, ...(before !== undefined && { before }) }
+            const query = { projectId, limit: step, before }
             const part = yield* chain(d.storage.events.newest(query))
             for (const event of part) {
               if (!isListed(event, filter)) continue

@@ -13,7 +13,6 @@ import {
   type RecoverySettings,
   type ReplaySettings,
 } from '../domain/webhooks/recovery.js'
-import type { Instant } from '../domain/values/instant.js'
 import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
@@ -44,26 +43,13 @@ export const startRecovery =
       const rules = events ? replayRules(events, isMixed) : rulesOf(recoverySettings, filter)
       const problem = broken(rules)
       if (problem) return problem
-      if (events) {
-        const { createdBefore = Infinity, webhookIds, ...chosen } = events
-        for (const webhookId of webhookIds) yield* getWebhook(d)({ projectId, webhookId })
-        return yield* createRecovery(d, {
-          projectId,
-          actor,
-          filter: { ...chosen, webhookIds: [...new Set(webhookIds)], status: 'pending' },
-          createdBefore,
-          tryFirst,
-        })
-      }
-      const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
-      if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
-      return yield* createRecovery(d, {
-        projectId,
-        actor,
-        filter: { ...filter, status },
-        createdBefore,
-        tryFirst,
-      })
+      for (const webhookId of [events?.webhookIds ?? filter.webhookId ?? []].flat())
+        yield* getWebhook(d)({ projectId, webhookId })
+      const { status = 'exhausted' } = filter
+      const chosen = events
+        ? ({ ...events, webhookIds: [...new Set(events.webhookIds)], status: 'pending' } as const)
+        : { ...filter, status }
+      return yield* createRecovery(d, { projectId, actor, filter: chosen, tryFirst })
     })
 
 function replayRules(events: ReplaySettings, isMixed: boolean): Record<string, Rule> {
@@ -80,21 +66,20 @@ function replayRules(events: ReplaySettings, isMixed: boolean): Record<string, R
 
 type NewRecovery = ByActor &
   Required<Pick<StartRecoveryInput, 'projectId' | 'tryFirst'>> & {
-    readonly filter: Omit<RecoveryFilter, 'createdBefore'>
-    readonly createdBefore: Instant
+    readonly filter: Omit<RecoveryFilter, 'createdBefore'> & Pick<ReplaySettings, 'createdBefore'>
   }
 
 /** Creates a recovery and begins its work. */
 export async function* createRecovery(
   d: Changing & Needs<'recoveryRunner'>,
-  { projectId, filter, createdBefore, tryFirst, actor }: NewRecovery,
+  { projectId, filter, tryFirst, actor }: NewRecovery,
 ) {
   const now = d.clock.now()
   const recovery: Recovery = {
     ...NOTHING_SENT,
     id: d.ids.next(),
     projectId,
-    filter: { ...filter, createdBefore: Math.min(createdBefore, now + 1) },
+    filter: { ...filter, createdBefore: Math.min(filter.createdBefore ?? Infinity, now + 1) },
     state: { kind: tryFirst ? 'trying' : 'running' },
     matched: 0,
     redelivered: 0,
@@ -126,7 +111,7 @@ export const getRecovery =
       const tried = found
         ? found.attempts.find(({ attemptNumber }) => attemptNumber === triedAttempt)
         : undefined
-      return ok({ ...recovery, ...(tried && { tried }) })
+      return ok({ ...recovery, tried })
     })
 
 export const listRecoveries =

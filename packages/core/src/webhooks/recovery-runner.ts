@@ -115,6 +115,6 @@ function stepOf({
     limit: PAGE,
     now: clock.now(),
     nextDeliveryId: () => ids.next(),
-    ...(serviceUrl !== undefined && { serviceUrl }),
+    serviceUrl,
   }
 }

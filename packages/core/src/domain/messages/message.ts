@@ -20,15 +20,15 @@ export type Message = {
   /** What the sender gave beside the text. */
   readonly inputParts?: readonly InputPart[]
   /** JSON Schema of the answer, which is JSON then. */
-  readonly responseSchema?: JsonObject
-  readonly metadata?: JsonObject
+  readonly responseSchema?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
   readonly executionPrincipal: ExecutionPrincipal
   /** A digest of the request. It shows whether a key is used with another request. */
   readonly fingerprint?: string
   /**
    * The trace context of the request. The message's runs and deliveries belong to the same trace.
    */
-  readonly trace?: TraceContext
+  readonly trace?: TraceContext | undefined
   /**
    * The number of started runs. The store counts a run before it starts, so `maxAttempts: 1`
    * holds.
@@ -39,7 +39,7 @@ export type Message = {
   readonly state: MessageState
   readonly createdAt: Instant
   /** Present after a read of one message, if its state has `hasParts`. Lists do not read it. */
-  readonly parts?: AnswerParts
+  readonly parts?: AnswerParts | undefined
 }
 
 /** On the wire, `status` has two words: `pending` is every state except `responded`. */
@@ -61,7 +61,7 @@ export type MessageState =
       readonly response: string
       readonly respondedAt: Instant
       readonly responseTimeMs: number
-      readonly usage?: RunUsage
+      readonly usage?: RunUsage | undefined
       /** The answer is more than text, and its parts are stored. */
       readonly hasParts?: true
     }
@@ -294,7 +294,7 @@ function responded(
     ...echoOf(metadata),
     response,
     responseTimeMs,
-    ...(usage && { usage }),
+    usage,
   }
   const answered = { kind: 'responded', response, respondedAt: now, responseTimeMs } as const
   return {

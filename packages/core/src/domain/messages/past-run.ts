@@ -22,7 +22,7 @@ export type MessageRun = {
   readonly reason?: RunEndReason
   /** Absent if nobody reported the failure, as for a process that died. */
   readonly error?: RunError
-  readonly usage?: RunUsage
+  readonly usage?: RunUsage | undefined
 }
 
 /** A run that ended without an answer, as it is stored. The message itself has the others. */
@@ -39,7 +39,7 @@ export function pastRun(
 ): PastRun | undefined {
   if (run.kind === 'answered') return undefined
   const { usage } = run
-  const ended = { attempt, startedAt, endedAt, ...(usage && { usage }) }
+  const ended = { attempt, startedAt, endedAt, usage }
   if (run.kind === 'input_required') return { ...ended, reason: run.kind }
   const { error } = run
   return { ...ended, reason: REASONS[error.code] ?? 'failed', error }

@@ -26,17 +26,17 @@ export type RunError = {
  * the next run. `usage` has the tokens of a model that the run used.
  */
 export type FinishedRun =
-  | { readonly kind: 'answered'; readonly response: string; readonly usage?: RunUsage }
+  | { readonly kind: 'answered'; readonly response: string; readonly usage?: RunUsage | undefined }
   | {
       readonly kind: 'failed'
       readonly error: RunError
       readonly retryable: boolean
       readonly retryInMs?: number
-      readonly usage?: RunUsage
+      readonly usage?: RunUsage | undefined
     }
 
 /** The outcome of a run that has ended: its answer, its failure or its question. */
-export type EndedRun = FinishedRun | (AskingRun & { readonly usage?: RunUsage })
+export type EndedRun = FinishedRun | (AskingRun & { readonly usage?: RunUsage | undefined })
 
 /**
  * `deferred`: the runtime accepted the message and answers later, by callback, within `deadlineMs`

@@ -16,12 +16,15 @@ const DEFAULT_LIMIT = 50
 /** Lists a page. Refuses one that a caller without types has filled wrongly. */
 export function ofPage<T, E>(
   { limit = DEFAULT_LIMIT, cursor }: PageInput,
-  list: (page: { readonly limit: number; readonly cursor?: string }) => ResultAsync<T, E>,
+  list: (page: {
+    readonly limit: number
+    readonly cursor?: string | undefined
+  }) => ResultAsync<T, E>,
   isCursor: (cursor: string) => boolean = isUuid,
 ): ResultAsync<T, E | Invalid> {
   const problem = broken(pageRules({ limit, cursor }, isCursor))
   if (problem) return errAsync(problem.error)
-  return list({ limit, ...(cursor !== undefined && { cursor }) })
+  return list({ limit, cursor })
 }
 
 /** A store reads one row more, and PostgreSQL counts with 32 bits. */
@@ -44,7 +47,7 @@ function pageRules(
 export function badFirst<Row extends { readonly id: string }>(
   rows: readonly Row[],
   isBad: (row: Row) => boolean,
-  { cursor, limit }: { readonly limit: number; readonly cursor?: string },
+  { cursor, limit }: { readonly limit: number; readonly cursor?: string | undefined },
 ): { readonly data: readonly Row[]; readonly nextCursor: string | null } {
   const sorted = [...rows.filter(isBad), ...rows.filter((row) => !isBad(row))]
   const start = sorted.findIndex(({ id }) => id === cursor) + 1

@@ -79,7 +79,7 @@ export type EventData = {
     readonly partsTruncated?: true
     /** The time from the start of the answering run to its answer. */
     readonly responseTimeMs: number
-    readonly usage?: RunUsage
+    readonly usage?: RunUsage | undefined
   }
   readonly 'message.failed': OfMessage & { readonly error: RunError; readonly failedAt: string }
   readonly 'message.cancelled': OfMessage & { readonly cancelledAt: string }
@@ -155,15 +155,15 @@ export type PublishRequest = { readonly key: string; readonly fingerprint: strin
 export type WebhookEvent = FilteredEvent & {
   readonly id: string
   readonly projectId: string
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   readonly name: string
   readonly body: string
   /** The address of the service, for thin bodies. Not stored. */
-  readonly serviceUrl?: string
+  readonly serviceUrl?: string | undefined
   /** The body for webhooks with `payload: "parts"`, if the event is of an answer with parts. */
   readonly partsBody?: string
   /** The trace context of the request that caused the event. */
-  readonly trace?: TraceContext
+  readonly trace?: TraceContext | undefined
   /** Present if a host published the event. */
   readonly published?: Publishing
   readonly createdAt: Instant
@@ -205,11 +205,11 @@ export function freezeEvent(
     body,
     createdAt: now,
     data,
-    ...(serviceUrl !== undefined && { serviceUrl }),
-    ...(agentId !== undefined && { agentId }),
-    ...(messageId !== undefined && { messageId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(metadata !== undefined && { metadata }),
+    serviceUrl,
+    agentId,
+    messageId,
+    sessionId,
+    metadata,
   }
 }
 

@@ -4,7 +4,7 @@ import { textHash } from '../values/text-hash.js'
  * A place in the log of a project. `mark` tells the event at the position from an event that got
  * the same position after a return to an older backup.
  */
-export type LogPlace = { readonly position: number; readonly mark?: string }
+export type LogPlace = { readonly position: number; readonly mark?: string | undefined }
 
 /** A position, a mark of the project, and the mark of an event. */
 const CURSOR = /^(\d{1,15})-([\da-f]{1,8})(?:-([\da-f]{1,8}))?$/
@@ -25,5 +25,5 @@ export function placeOf(projectId: string, cursor: string): LogPlace | 'foreign'
   const [, position, project, mark] = CURSOR.exec(cursor) ?? []
   if (position === undefined) return undefined
   if (project !== markOf(projectId)) return 'foreign'
-  return { position: Number(position), ...(mark !== undefined && { mark }) }
+  return { position: Number(position), mark }
 }

@@ -25,7 +25,7 @@ export type RecoverySettings = {
   /** Only deliveries in this state. */
   readonly status?: DeliveryFilterStatus
   /** Only deliveries that were created at this time or later. */
-  readonly createdAfter?: Instant
+  readonly createdAfter?: Instant | undefined
   /** Only deliveries that were created before this time. */
   readonly createdBefore?: Instant
   /** The status class of the last answer. `none` if the last attempt reached no receiver. */
@@ -108,11 +108,12 @@ export type ReplayedRow = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt
 
 /** Returns the event of the log. */
 export function replayedEvent(
-  { id, name, body, createdAt, agentId, sessionId }: ReplayedRow,
+  row: ReplayedRow,
   rest: Pick<WebhookEvent, 'projectId' | 'serviceUrl'>,
 ): WebhookEvent {
+  const { id, name, body, createdAt } = row
   const { data } = JSON.parse(body) as { readonly data: WebhookEvent }
-  const agent = isPublished(name) ? (agentId ?? undefined) : data.agentId
+  const agentId = isPublished(name) ? (row.agentId ?? undefined) : data.agentId
   return {
     ...rest,
     id,
@@ -120,9 +121,9 @@ export function replayedEvent(
     body,
     createdAt,
     data,
-    ...(agent !== undefined && { agentId: agent }),
-    ...(sessionId !== null && { sessionId }),
-    ...(data.metadata && { metadata: data.metadata }),
+    agentId,
+    sessionId: row.sessionId ?? undefined,
+    metadata: data.metadata,
   }
 }
 
@@ -144,9 +145,9 @@ export const isReplayed = (
 /** Chooses the failed messages of an agent that a recovery retries. */
 export type RetrySettings = {
   /** Only messages that failed with this error. */
-  readonly errorCode?: RunError['code']
+  readonly errorCode?: RunError['code'] | undefined
   /** Only messages that were sent at this time or later. */
-  readonly createdAfter?: Instant
+  readonly createdAfter?: Instant | undefined
   /** Only messages that were sent before this time. */
   readonly createdBefore?: Instant
 }
@@ -185,7 +186,7 @@ export type RecoveryProgress = {
   /** Matches that are due again. The others were due already, or an attempt was running. */
   readonly redelivered: number
   /** The cursor of the next page. Absent before the first page and after the last one. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
 }
 
 /** The deliveries that a recovery made due, as they are now. The sum is `redelivered`. */

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../values/json.js'
  */
 export type WebhookFilter = {
   /** Only this agent's events. */
-  readonly agentId?: string
+  readonly agentId?: string | undefined
   /** Only events of sessions whose id starts with this text. */
   readonly sessionIdPrefix?: string
   /** Conditions on the metadata of the message, or of the published event. */
@@ -31,9 +31,9 @@ export type JsonScalar = string | number | boolean | null
 
 /** The part of an event that a filter reads. */
 export type FilteredEvent = {
-  readonly agentId?: string
-  readonly sessionId?: string
-  readonly metadata?: JsonObject
+  readonly agentId?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly metadata?: JsonObject | undefined
   /** The `data` of the body, as an object. It is not stored. */
   readonly data?: object
 }

@@ -115,9 +115,9 @@ export async function settleRun(
     state,
     now,
     count: isRun ? countOfRun(message, state, usage, now) : countOfEnd(message, state, now),
-    ...(outgoing && { outgoing }),
-    ...(ended && { ended }),
-    ...(parts && { parts }),
+    outgoing,
+    ended,
+    parts,
   }
   const written = await tracedCommit(tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),

@@ -367,11 +367,12 @@ function erasureSuite(it: StorageTest): void {
       await scene.publish(agent, { ...eventFor('u', agent.id), id: `event ${i}` })
     let erased = 0
     for (let after: number | undefined = 0; after !== undefined;) {
-      const found: { events: number; next?: number } = await storage.events.erasePrincipal({
-        ...erasure,
-        after,
-        limit: 1,
-      })
+      const found: { events: number; next?: number | undefined } =
+        await storage.events.erasePrincipal({
+          ...erasure,
+          after,
+          limit: 1,
+        })
       erased += found.events
       after = found.next
     }
