@@ -32,6 +32,7 @@ const CLOSED = 'This question is closed. Your answer was not stored.'
 
 /** What a person has sent, and what is wrong with it. */
 type Refused = {
+  readonly status: 400 | 409 | 503
   readonly texts: FormTexts
   /** Shown if the question cannot be read. */
   readonly form?: Form
@@ -216,14 +217,7 @@ async function messageOf(c: PageRequest, { service }: ConsoleDeps): Promise<Mess
   return message
 }
 
-const questionPage = (
-  c: PageRequest,
-  d: ConsoleDeps,
-  {
-    refused,
-    status = 200,
-  }: { readonly refused?: Refused; readonly status?: 200 | 400 | 409 | 503 } = {},
-) =>
+const questionPage = (c: PageRequest, d: ConsoleDeps, refused?: Refused) =>
   readQuestion(c, d).then(
     ({ message, turns, agent }) => {
       const input = openInput(message)
@@ -238,7 +232,7 @@ const questionPage = (
               <a href={messagePath(message.id)}>message</a>
             </>
           ),
-          status,
+          status: refused?.status ?? 200,
         },
         <>
           <h1>Question</h1>
@@ -396,7 +390,7 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
     message &&
     openInput(message)?.id === inputId
   )
-    return questionPage(c, d, { refused: { texts, problems: read.problems }, status: 400 })
+    return questionPage(c, d, { texts, problems: read.problems, status: 400 })
   const done = messageOf(c, d).then(({ projectId, agentId, id }) => {
     if (!read) throw new MessagingError({ kind: 'input_not_found' })
     return d.service.inputs.answer({
@@ -415,14 +409,15 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
     () => afterAnswer(c, d),
     (error) => {
       const status = STATUSES[error.kind]
-      const refused = { texts, problem: refusalText(error), ...(status === 503 && { form }) }
-      return status !== undefined && questionPage(c, d, { refused, status })
+      if (status === undefined) return false
+      const kept = status === 503 ? { form } : {}
+      return questionPage(c, d, { texts, problem: refusalText(error), status, ...kept })
     },
   )
 }
 
 /** The refusals of an answer that its page shows. */
-const STATUSES: { readonly [Kind in ServiceError['kind']]?: 400 | 409 | 503 } = {
+const STATUSES: { readonly [Kind in ServiceError['kind']]?: Refused['status'] } = {
   invalid: 400,
   input_restricted: 400,
   principal_invalid: 400,
@@ -487,7 +482,8 @@ async function withdraw(c: PageRequest, d: ConsoleDeps) {
     (error) =>
       error.kind === 'input_closed' &&
       questionPage(c, d, {
-        refused: { texts: () => [], problem: 'This question is already closed.' },
+        texts: () => [],
+        problem: 'This question is already closed.',
         status: 409,
       }),
   )

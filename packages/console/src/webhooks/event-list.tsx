@@ -1,4 +1,4 @@
-import { subscriptionRule, type EventStory } from '@org/agent-messaging-core/host'
+import { subscriptionRule } from '@org/agent-messaging-core/host'
 import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { subscribesTo, type ListedEvent } from '@org/agent-messaging-core/storage'
 import { z } from 'zod'
@@ -94,36 +94,24 @@ const COLUMNS: Columns<ListedEvent> = {
 }
 
 async function eventPage(c: PageRequest, { service }: ConsoleDeps) {
-  const id = c.req.param('id') ?? ''
-  const eventId = isStorableText(id) ? id : ''
+  const asked = c.req.param('id') ?? ''
+  const eventId = isStorableText(asked) ? asked : ''
   const story = await service.events.story({ ...shownTo(c), eventId })
   const seen = seenTypes(c)
-  const { name } = story.event
+  const { id, name, body, createdAt } = story.event
   if (seen && !subscribesTo(seen, name)) return showProblem(c, 404, 'No such event')
   const deliveries = story.receivers.deliveries.map(({ delivery }) => delivery)
   const sent = await detailsOf(service, deliveries)
   return show(
     c,
     { title: `Event ${name}`, section: 'Events', crumb: 'event' },
-    <EventPage story={story} sent={sent} />,
-  )
-}
-
-type EventPageProps = {
-  readonly story: EventStory
-  readonly sent: Awaited<ReturnType<typeof detailsOf>>
-}
-
-function EventPage({ story: { event, receivers, story }, sent }: EventPageProps) {
-  const { id, name, body, createdAt } = event
-  return (
     <>
       <h1>
         <code>{name}</code>
       </h1>
       <div class="halves">
         <div>
-          <StoryText story={story} />
+          <StoryText story={story.story} />
           <Facts
             facts={{ Created: <FullTime at={createdAt} />, 'Event ID': <WholeId id={id} /> }}
           />
@@ -131,7 +119,7 @@ function EventPage({ story: { event, receivers, story }, sent }: EventPageProps)
             id="deliveries"
             title="Deliveries"
             rows={sent}
-            columns={deliveryColumns(receivers.webhooks)}
+            columns={deliveryColumns(story.receivers.webhooks)}
             empty={<p class="muted">No webhook has a delivery of this event.</p>}
           />
         </div>
@@ -139,6 +127,6 @@ function EventPage({ story: { event, receivers, story }, sent }: EventPageProps)
           <JsonView text={body} what="body" />
         </Card>
       </div>
-    </>
+    </>,
   )
 }

@@ -22,15 +22,13 @@ export function addCreate(program: Command) {
         .choices(TEMPLATES)
         .default('server'),
     )
-    .action((folder: string, { template }: { template: Template }) => {
-      create(folder, template, packageVersion)
-    })
+    .action(create)
 }
 
-function create(folder: string, template: Template, version: string) {
+function create(folder: string, { template }: { readonly template: Template }) {
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new OperatorError(`${folder} is not empty; choose a new folder`, 2)
-  const files = starterFiles(template, { name: packageName(folder), version })
+  const files = starterFiles(template, packageName(folder))
   mkdirSync(folder, { recursive: true })
   for (const [file, text] of Object.entries(files)) writeFileSync(path.join(folder, file), text)
   console.log(`Created ${folder}. Next:
@@ -52,10 +50,7 @@ type Template = (typeof TEMPLATES)[number]
 type Files = Readonly<Record<string, string>>
 
 /** Returns the files of a starter project by their names. */
-function starterFiles(
-  template: Template,
-  { name, version }: { readonly name: string; readonly version: string },
-): Files {
+function starterFiles(template: Template, name: string): Files {
   const { library, start, files } = STARTERS[template]
   const manifest = {
     name,
@@ -64,7 +59,7 @@ function starterFiles(
     type: 'module',
     engines: { node: `>=${NODE_FLOOR}` },
     scripts: { start },
-    dependencies: { [library]: `^${version}` },
+    dependencies: { [library]: `^${packageVersion}` },
   }
   return { 'package.json': `${JSON.stringify(manifest, undefined, 2)}\n`, ...files }
 }

@@ -28,7 +28,7 @@ export function addUpkeep(program: Command) {
     'agent-messaging migrate --json',
   ])
     .addOption(jsonOption())
-    .action(({ json }: JsonOption) => migrate(json))
+    .action(migrate)
 
   addCommand(
     program,
@@ -37,7 +37,7 @@ export function addUpkeep(program: Command) {
     ['agent-messaging backup backups/$(date +%F).db'],
   )
     .addOption(jsonOption())
-    .action((file: string, { json }: JsonOption) => backup(file, json))
+    .action(backup)
 
   addCommand(
     program,
@@ -47,10 +47,10 @@ export function addUpkeep(program: Command) {
     '\nThe replaced database is kept beside the restored one.\n',
   )
     .addOption(jsonOption())
-    .action((file: string, { json }: JsonOption) => restore(file, json))
+    .action(restore)
 }
 
-async function migrate(json: true | undefined) {
+async function migrate({ json }: JsonOption) {
   const database = databaseOf(loadConfig())
   const { version: from } = await schemaVersion(database)
   // Opening migrates. Migrations that another process applies at the same time count as ours.
@@ -71,7 +71,7 @@ function migrated(name: string, from: number, to: number) {
     : `Migrated ${name} from schema version ${from} to ${to}.`
 }
 
-async function backup(file: string, json: true | undefined) {
+async function backup(file: string, { json }: JsonOption) {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))
@@ -92,7 +92,7 @@ async function backup(file: string, json: true | undefined) {
   )
 }
 
-async function restore(file: string, json: true | undefined) {
+async function restore(file: string, { json }: JsonOption) {
   const config = loadConfig()
   // The database file can be lost, so `dev`'s path is used even if no file exists.
   const database = config.databasePath ?? devFiles.database
@@ -161,7 +161,7 @@ export function addCopy(program: Command) {
   )
     .argument('<postgres-url>', 'an empty database, or one without schema agent_messaging')
     .addOption(jsonOption())
-    .action((url: string, { json }: JsonOption) => copy(url, json))
+    .action(copy)
 }
 
 const NOTES = `
@@ -169,7 +169,7 @@ The password can be in PGPASSWORD or in ~/.pgpass. The SQLite file is not change
 server on the file again, because that server would repeat the open work.
 `
 
-async function copy(url: string, json: true | undefined) {
+async function copy(url: string, { json }: JsonOption) {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))

@@ -102,17 +102,8 @@ export type SignedRequest = {
   /** Milliseconds since 1970. */
   readonly now: number
 }
-type SignatureReport =
-  | {
-      readonly isGood: true
-      readonly deliveryId: string
-      readonly event: string
-      readonly signedAt: string
-    }
-  | { readonly isGood: false; readonly code: string; readonly reason: string }
-
 /** Verifies a webhook request. If it is invalid, finds the most likely reason. */
-export async function signatureReport(request: SignedRequest): Promise<SignatureReport> {
+export async function signatureReport(request: SignedRequest) {
   const { body, headers, secret, toleranceSeconds, now } = request
   try {
     const { deliveryId, signedAt, event } = await verify(body, headers, secret, {
@@ -120,14 +111,14 @@ export async function signatureReport(request: SignedRequest): Promise<Signature
       now: () => now,
     })
     return {
-      isGood: true,
+      isGood: true as const,
       deliveryId,
       event: event.event,
       signedAt: new Date(signedAt).toISOString(),
     }
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error
-    return { isGood: false, code: error.code, reason: await reasonOf(error, request) }
+    return { isGood: false as const, code: error.code, reason: await reasonOf(error, request) }
   }
 }
 

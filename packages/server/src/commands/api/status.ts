@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { version } from '../../version.js'
 import { addApiCommand } from '../command.js'
 import type { Agent, Client, Delivery, Permission, Webhook } from '@org/agent-messaging-client'
+import { given } from '@org/agent-messaging-core/runtime'
 import { firstOf } from '../backend.js'
 import { ifAllowed } from '../client-error.js'
 import { table } from '../output.js'
@@ -30,26 +31,15 @@ type CountedState = 'queued' | 'running' | 'deferred' | 'input_required' | 'fail
 /** Rows that were counted. `isAll` is false if there can be more. */
 type Counted = { readonly count: number; readonly isAll: boolean }
 
-/** A part is undefined if the API key lacks its permission. */
-type Status = {
-  readonly agentsInError: readonly Pick<Agent, 'name' | 'lastError'>[] | undefined
-  /** Webhooks that are disabled, paused or failing. */
-  readonly troubledWebhooks: readonly Webhook[] | undefined
-  readonly messages: { readonly [State in CountedState]: Counted } | undefined
-  /** `oldestDueAt` is absent if nothing is due, or if not all pending deliveries were read. */
-  readonly deliveries:
-    | {
-        readonly pending: Counted
-        readonly exhausted: Counted
-        readonly oldestDueAt?: string
-      }
-    | undefined
-}
+type Status = Awaited<ReturnType<typeof readStatus>>
 
 /** Most rows that are read for each count, so that a long backlog does not slow the command. */
 const MOST = 1_000
 
-/** Reads the status of a project from the lists of the API. */
+/**
+ * Reads the status of a project from the lists of the API. A part is undefined if the API key lacks
+ * its permission.
+ */
 export const readStatus = async (client: Client, now = Date.now()) => ({
   agentsInError: await ifAllowed(agentsInError(client)),
   troubledWebhooks: await ifAllowed(
@@ -62,7 +52,7 @@ export const readStatus = async (client: Client, now = Date.now()) => ({
 const agentsInError = async ({ agents }: Client) =>
   (await firstOf(agents.list()))
     .filter(({ state }) => state === 'error')
-    .map(({ name, lastError }) => (lastError === undefined ? { name } : { name, lastError }))
+    .map(({ name, lastError }) => ({ name, ...given({ lastError }) }))
 
 async function messagesNow({ messages }: Client) {
   const messagesIn = async (state: CountedState) =>
@@ -79,11 +69,10 @@ async function messagesNow({ messages }: Client) {
 async function deliveriesNow({ deliveries }: Client, now: number) {
   const pending = await firstOf(deliveries.list({ status: 'pending' }), MOST)
   const exhausted = await firstOf(deliveries.list({ status: 'exhausted' }), MOST)
-  const oldestDueAt = oldestDue(pending, now)
   return {
     pending: counted(pending),
     exhausted: counted(exhausted),
-    ...(oldestDueAt !== undefined && { oldestDueAt }),
+    ...given({ oldestDueAt: oldestDue(pending, now) }),
   }
 }
 
@@ -95,6 +84,7 @@ const counted = (rows: readonly unknown[]) => ({
 const isTroubled = ({ enabled, paused, consecutiveFailures }: Webhook) =>
   !enabled || paused || consecutiveFailures > 0
 
+/** Undefined if nothing is due, or if not all pending deliveries were read. */
 function oldestDue(pending: readonly Delivery[], now: number) {
   if (pending.length >= MOST) return undefined
   const due = pending.flatMap(({ nextAttemptAt }) =>
