@@ -20,7 +20,7 @@ export type Clients = {
 }
 
 /** `id`: that of the recovery, unless the answer was lost. */
-export type AskedReplay = Omit<Replay, 'isDone'> & { readonly id: string | undefined }
+type AskedReplay = Omit<Replay, 'isDone'> & { readonly id: string | undefined }
 
 type ClientOptions = Pick<Population, 'projectId' | 'agentIds' | 'erases'> & {
   readonly timeline: Timeline

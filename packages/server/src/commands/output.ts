@@ -55,8 +55,6 @@ export function localTime(instant: string, now = new Date()) {
   return date === now.toLocaleDateString('sv') ? time : `${date} ${time}`
 }
 
-export type Progress = { show(text: string): void; end(): void }
-
 /** A progress line on stderr, shown only on a terminal. */
 export function progress(to: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr) {
   const write = (text: string) => void (to.isTTY && to.write(`\r\u001B[K${text}`))

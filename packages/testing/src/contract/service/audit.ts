@@ -409,7 +409,7 @@ export function auditSuite(it: StorageTest): void {
     const first = await storage.audit.list({}, { limit: 2 })
     expect(first.data.map(({ id }) => id)).toEqual([newest, middle])
     expect(first.nextCursor).toBe(middle)
-    const rest = await storage.audit.list({}, { limit: 2, cursor: middle as string })
+    const rest = await storage.audit.list({}, { limit: 2, cursor: middle })
     expect(rest).toMatchObject({ data: [{ id: oldest }], nextCursor: null })
   })
 
