@@ -20,7 +20,7 @@ export const replayed: Invariant = function* (history) {
       const of = `${event.id} to ${webhook.webhookId}`
       const count = made.get(of)?.length ?? 0
       if (count > asked.length || (count < sure.length && !webhook.isTemporary))
-        yield { of, problem: `${count} deliveries of ${sure.length} to ${asked.length} replays` }
+        yield { of, problem: `${count} deliveries, expected ${sure.length} to ${asked.length}` }
     }
   }
 }

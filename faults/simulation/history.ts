@@ -188,7 +188,7 @@ function finalDelivery(
     status: state.kind,
     body,
     ...(place !== undefined && { place }),
-    // The commit of an event makes its deliveries.
+    // All other deliveries are made in the commit of the event, with its time.
     isReplayed: createdAt !== Date.parse(event.createdAt),
     redeliveredAt: redelivered
       .filter(({ of }) => of === deliveryId || of === webhookId)
